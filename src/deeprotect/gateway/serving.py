@@ -99,6 +99,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         event("stopped")
         with suppress(DeeprotectError):
             gateway.keep_events()
+            gateway.history.keep(closing=True)
 
 
 class _Server(uvicorn.Server):

@@ -17,6 +17,7 @@ from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
 from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
 from deeprotect.gateway.operation.clock import TrustedClock, clock_of
 from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.history import History
 from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
@@ -150,6 +151,7 @@ class Gateway:
             load=self.load,
         )
         self.fleet = Fleet(self.database, settings.place)
+        self.history = History(self.database, self.metrics, place=settings.place.index)
         self._schema = self.bundles.channels()
         self._clock_log = Trouble("the clock jumped; nothing is released", "the clock is trusted again")
 
@@ -244,6 +246,7 @@ class Gateway:
                 await asyncio.to_thread(self.look_at_clock)
                 await asyncio.to_thread(self.directory.refresh)
                 await self.mediator.end_idle()
+                await asyncio.to_thread(self.history.keep)
                 registry.tell(None)
             except DeeprotectError as error:
                 registry.tell(str(error))

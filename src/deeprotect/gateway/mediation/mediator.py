@@ -125,7 +125,7 @@ class Mediator:
                 return Answer() if message.is_test else BUSY
             answer, ordered = await self._take(device, message, size=size)
         if any(order.released for order in await asyncio.gather(*ordered)):
-            self._metrics.latency.observe(time.monotonic() - came)
+            self._metrics.note_latency(time.monotonic() - came)
         return answer if answer.text else self._told(answer, device.stream)
 
     async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Answer, _Ordered]:

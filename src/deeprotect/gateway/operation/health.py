@@ -9,6 +9,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.operation.log import Trouble, failure
@@ -72,6 +73,25 @@ class Metrics:
         self.waiting = Gauge("waiting_orders", "Windows of an app that wait for their batch, counted by message", **of)
         self.broker = Gauge("broker_connected", "1 while the broker is connected, or none is asked for", **of)
         self.broker.set(1.0)
+        self._longest = 0.0
+
+    def note_latency(self, seconds: float) -> None:
+        """Of a message that made windows leave."""
+        self.latency.observe(seconds)
+        self._longest = max(self._longest, seconds)
+
+    def take_longest(self) -> float:
+        """The longest latency since this was last asked; 0 where nothing left."""
+        longest, self._longest = self._longest, 0.0
+        return longest
+
+    def released(self) -> int:
+        """Windows since the start."""
+        return sum(int(each.value) for each in _totals(self.windows))
+
+    def refused(self) -> int:
+        """Messages since the start that were not answered with 200."""
+        return sum(int(each.value) for each in _totals(self.messages) if each.labels["answer"] != "200")
 
     def add_apps(self, totals: Callable[[], Mapping[str, AppTotals]]) -> None:
         """Counts by app, from whoever keeps them."""
@@ -79,6 +99,10 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+def _totals(counter: Counter) -> list[Sample]:
+    return [sample for metric in counter.collect() for sample in metric.samples if sample.name.endswith("_total")]
 
 
 PROBE_SECONDS = 3.0  # between two payments
