@@ -21,9 +21,11 @@ from starlette.requests import Request
 from deeprotect.errors import DeeprotectError, InputError, printable
 from deeprotect.gateway.console.routes import add_console
 from deeprotect.gateway.feeds.broker import Broker
+from deeprotect.gateway.feeds.influx_write import router_write
 from deeprotect.gateway.feeds.push import pushing
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.gateway.operation.log import LOGGING, event, failure
+from deeprotect.gateway.registry_api import router_registry
 from deeprotect.gateway.routes import router_in, router_operator, router_out
 from deeprotect.version import __version__
 
@@ -60,7 +62,7 @@ def create_service(gateway: Gateway) -> FastAPI:
             yield
 
     service = FastAPI(title="DEEProtect gateway", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    for router in (router_in, router_out, router_operator):
+    for router in (router_in, router_write, router_out, router_registry, router_operator):
         service.include_router(router(gateway))
     add_console(service, gateway)
 
@@ -97,6 +99,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
         event("stopped")
         with suppress(DeeprotectError):
             gateway.keep_events()
+            gateway.history.keep(closing=True)
 
 
 class _Server(uvicorn.Server):

@@ -37,6 +37,7 @@ PAGES = [
     "/console/policies",
     "/console/policy?bundle=walk",
     "/console/events",
+    "/console/history",
 ]
 # Of all texts that are seen, the least contrast against what is really behind them, and where it is.
 CONTRAST = """

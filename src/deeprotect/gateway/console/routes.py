@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from deeprotect.gateway.console import actions, guard, pages, rendering
+from deeprotect.gateway.console import actions, graphs, guard, pages, rendering
 from deeprotect.gateway.console.live_page import live
 from deeprotect.gateway.mediation.gateway import Gateway
 
@@ -19,6 +19,7 @@ PAGES: dict[str, Endpoint] = {
     "/console/policy": pages.policy_page,
     "/console/register": pages.register_page,
     "/console/events": pages.events_page,
+    "/console/history": graphs.history_page,
 }
 ACTIONS: dict[str, Endpoint] = {
     "/console/sign-out": guard.sign_out,

@@ -17,6 +17,7 @@ from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
 from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
 from deeprotect.gateway.operation.clock import TrustedClock, clock_of
 from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.history import History
 from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
@@ -28,13 +29,14 @@ from deeprotect.gateway.streams.session import FAILING, Answer, State, StreamSta
 from deeprotect.gateway.wire import formats
 from deeprotect.gateway.wire.message import Message
 from deeprotect.gateway.wire.requests import GZIP, unzipped
-from deeprotect.gateway.wire.times import check_not_ahead
+from deeprotect.gateway.wire.times import WritePrecision, check_not_ahead
 from deeprotect.release.ledger.archive import check_age, forget_draws
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.stored import pay
 from deeprotect.signals import Channel, Schema
 
 FORGET_SECONDS = 600.0
+_UNPACKED = "a message holds at most {} bytes, also once it is unpacked; send smaller ones"
 WAIT_SECONDS = 5.0  # for a database that is busy or gone, before a batch is refused
 
 
@@ -149,6 +151,7 @@ class Gateway:
             load=self.load,
         )
         self.fleet = Fleet(self.database, settings.place)
+        self.history = History(self.database, self.metrics, place=settings.place.index)
         self._schema = self.bundles.channels()
         self._clock_log = Trouble("the clock jumped; nothing is released", "the clock is trusted again")
 
@@ -175,20 +178,21 @@ class Gateway:
         self.metrics.messages.labels(str(FAILING)).inc()
         return Answer(FAILING, reason)
 
-    async def take(self, device: Device, body: bytes) -> Answer:
+    async def take(self, device: Device, body: bytes, *, precision: WritePrecision | None = None) -> Answer:
         """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
 
-        What is refused is counted, and told to the operator once in a while.
+        What is refused is counted, and told to the operator once in a while. `precision`: it is line protocol, with
+        times in this unit.
         """
         most = self.settings.most_bytes
         if len(body) > most:
             answer = _limited(device, 413, f"a message holds at most {most} bytes; send smaller ones")
         else:
-            answer = await self._answered(device, body)
+            answer = await self._answered(device, body, precision)
         self.metrics.messages.labels(str(answer.status)).inc()
         return answer
 
-    async def _answered(self, device: Device, body: bytes) -> Answer:
+    async def _answered(self, device: Device, body: bytes, precision: WritePrecision | None) -> Answer:
         messages, most_bytes = self.settings.most_messages, self.settings.most_bytes_a_second
         cost = max(1 / messages, len(body) / most_bytes)
         if not self.mediator.allowance.spend(device.stream, cost):  # before anything of it is read
@@ -197,15 +201,17 @@ class Gateway:
         try:
             if body.startswith(GZIP):
                 body = unzipped(body, self.settings.most_bytes)
+                if len(body) > self.settings.most_bytes:
+                    return _limited(device, 413, _UNPACKED.format(self.settings.most_bytes))
                 self.mediator.allowance.owe(device.stream, len(body) / most_bytes)
-            answer = await self.mediator.read(device, partial(self._read, device, body), size=len(body))
+            answer = await self.mediator.read(device, partial(self._read, device, body, precision), size=len(body))
         except InputError as error:
             return Answer(422, str(error))
         return _limited(device, BUSY.status, BUSY.text) if answer is BUSY else answer
 
-    def _read(self, device: Device, body: bytes) -> Message:
+    def _read(self, device: Device, body: bytes, precision: WritePrecision | None) -> Message:
         came_ns = time.time_ns()
-        message = formats.read(body, self._schema, device.sensors, came_ns=came_ns)
+        message = formats.read(body, self._schema, device.sensors, came_ns=came_ns, precision=precision)
         for each in message.readings:
             check_not_ahead(each.times_ns, came_ns=came_ns)
         return message
@@ -240,6 +246,7 @@ class Gateway:
                 await asyncio.to_thread(self.look_at_clock)
                 await asyncio.to_thread(self.directory.refresh)
                 await self.mediator.end_idle()
+                await asyncio.to_thread(self.history.keep)
                 registry.tell(None)
             except DeeprotectError as error:
                 registry.tell(str(error))

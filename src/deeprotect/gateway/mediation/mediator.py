@@ -1,6 +1,7 @@
 """The live way through the house: readings in, released windows out, many streams at once in one batch."""
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,13 +15,13 @@ from typing import get_args
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError, InputError
 from deeprotect.gateway.mediation.turns import RateLimiter, Turns
-from deeprotect.gateway.operation.health import Health, Metrics
+from deeprotect.gateway.operation.health import AppTotals, Health, Metrics
 from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import event, event_seldom, failure
 from deeprotect.gateway.registration.device_registry import App, Device
 from deeprotect.gateway.registration.directory import Directory
 from deeprotect.gateway.streams.hub import MOST_WAITING, Hub, Kind, Readers, Subscription, topic_of
-from deeprotect.gateway.streams.releaser import BROKEN, NO_ACCOUNT, UNPAID, Order, Releaser
+from deeprotect.gateway.streams.releaser import BROKEN, NO_ACCOUNT, UNPAID, UNREAD, Order, Releaser
 from deeprotect.gateway.streams.session import (
     BEHIND,
     FAILING,
@@ -49,6 +50,7 @@ BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of anoth
 WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
 NO_BUNDLE = "bundle not served"
+MOST_LABELS, OTHER = 50, "other"  # apps that have counts of their own in the metrics; all others are one
 BUSY = Answer(503, "too much is waiting; send it again in a few seconds")
 _FAILING = (UNPAID, NO_ACCOUNT, BROKEN)
 SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
@@ -74,11 +76,15 @@ class Mediator:
         self._metrics, self._health, self._load = metrics, health, load
         self.allowance, self._turns = RateLimiter(), Turns(load.reading)
         metrics.waiting.set_function(lambda: float(len(self._queue)))
+        metrics.add_apps(self.by_app)
+        for why in (UNREAD, *_FAILING):
+            metrics.withheld.labels(why)  # there from the start, so that the first one is seen as a rise
         # Two hubs: no name of a stream or an app leads from one to the other.
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
         self.readers = Readers(self._hub.heard)
         self._sessions: dict[tuple[str, str], Session] = {}
         self._tallies: dict[tuple[str, str], AppStatus] = {}
+        self._people: set[str] = set()  # words of their names, of all that were known since the start
         self._queue: _Queue = []
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
@@ -119,7 +125,7 @@ class Mediator:
                 return Answer() if message.is_test else BUSY
             answer, ordered = await self._take(device, message, size=size)
         if any(order.released for order in await asyncio.gather(*ordered)):
-            self._metrics.latency.observe(time.monotonic() - came)
+            self._metrics.note_latency(time.monotonic() - came)
         return answer if answer.text else self._told(answer, device.stream)
 
     async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Answer, _Ordered]:
@@ -372,6 +378,20 @@ class Mediator:
             tally.whys[0] for (stream, _), tally in self._tallies.items() if tally.whys and stream in sending
         )
 
+    def by_app(self) -> dict[str, AppTotals]:
+        """Of all streams together: the first apps by their names, none of which is a person's, and the rest as one."""
+        self._people.update(word for device in self._directory.devices() for word in _words(device.person))
+        found: dict[str, AppTotals] = {}
+        for (_, app), tally in self._tallies.items():
+            is_full = app not in found and len(found) >= MOST_LABELS
+            label = OTHER if is_full or not self._people.isdisjoint(_words(app)) else app
+            total = found.setdefault(label, AppTotals())
+            total.released += tally.released
+            total.lost += tally.dropped
+            for why, windows in tally.withheld.items():
+                total.withheld[why] = total.withheld.get(why, 0) + windows
+        return found
+
     def _app_status(self, app: App) -> AppStatus:
         tally, topics = self._tally(app), (topic_of(app), topic_of(app, "is brought"))
         dropped = tally.dropped + sum(map(self._hub.dropped, topics))
@@ -391,6 +411,11 @@ class Mediator:
             return answer
         reader = "a reader: nothing is drawn before one is there" if told else "an app: register one"
         return replace(answer, waits=f"{answer.waits}; {reader}" if answer.waits else reader)
+
+
+def _words(name: str) -> list[str]:
+    """Of a name, whatever stands between them."""
+    return re.findall(r"[^\W_]+", name.casefold())
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:

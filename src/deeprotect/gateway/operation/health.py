@@ -2,10 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from deeprotect.errors import DeeprotectError
 from deeprotect.gateway.operation.log import Trouble, failure
@@ -13,8 +17,36 @@ from deeprotect.gateway.operation.log import Trouble, failure
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 600.0)
 
 
+@dataclass
+class AppTotals:
+    """Windows of one label: an app by its name on all streams, or all that have no label of their own."""
+
+    released: int = 0
+    lost: int = 0
+    withheld: dict[str, int] = field(default_factory=dict)  # by the reason
+
+
+class _ByApp(Collector):
+    """Worked out when they are asked for, so that labels go by what is registered then."""
+
+    def __init__(self, totals: Callable[[], Mapping[str, AppTotals]]) -> None:
+        self._totals = totals
+
+    def collect(self) -> Iterable[Metric]:
+        released = CounterMetricFamily("deeprotect_app_released_windows", "Windows released, by app", labels=["app"])
+        lost = CounterMetricFamily("deeprotect_app_lost_windows", "Of these, windows not received", labels=["app"])
+        kinds = ["app", "why"]
+        withheld = CounterMetricFamily("deeprotect_app_withheld_windows", "Windows that did not leave", labels=kinds)
+        for app, found in self._totals().items():
+            released.add_metric([app], found.released)
+            lost.add_metric([app], found.lost)
+            for why, windows in found.withheld.items():
+                withheld.add_metric([app, why], windows)
+        return [released, lost, withheld]
+
+
 class Metrics:
-    """Of one process."""
+    """Of one process; labels are bounded, and none is the name of a person or a stream."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -41,9 +73,36 @@ class Metrics:
         self.waiting = Gauge("waiting_orders", "Windows of an app that wait for their batch, counted by message", **of)
         self.broker = Gauge("broker_connected", "1 while the broker is connected, or none is asked for", **of)
         self.broker.set(1.0)
+        self._longest = 0.0
+
+    def note_latency(self, seconds: float) -> None:
+        """Of a message that made windows leave."""
+        self.latency.observe(seconds)
+        self._longest = max(self._longest, seconds)
+
+    def take_longest(self) -> float:
+        """The longest latency since this was last asked; 0 where nothing left."""
+        longest, self._longest = self._longest, 0.0
+        return longest
+
+    def released(self) -> int:
+        """Windows since the start."""
+        return sum(int(each.value) for each in _totals(self.windows))
+
+    def refused(self) -> int:
+        """Messages since the start that were not answered with 200."""
+        return sum(int(each.value) for each in _totals(self.messages) if each.labels["answer"] != "200")
+
+    def add_apps(self, totals: Callable[[], Mapping[str, AppTotals]]) -> None:
+        """Counts by app, from whoever keeps them."""
+        self._registry.register(_ByApp(totals))
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+def _totals(counter: Counter) -> list[Sample]:
+    return [sample for metric in counter.collect() for sample in metric.samples if sample.name.endswith("_total")]
 
 
 PROBE_SECONDS = 3.0  # between two payments

@@ -54,10 +54,10 @@ def new_token(stream: str | None = None) -> str:
     return secret if stream is None else f"{shard_of(stream)}.{secret}"
 
 
-def bearer_token(header: str) -> str | None:
-    """The token in a header `Authorization: Bearer TOKEN`, if it is one."""
+def bearer_token(header: str, *kinds: str) -> str | None:
+    """The token in a header `Authorization: Bearer TOKEN`, or of another kind that is asked for."""
     kind, _, token = header.partition(" ")
-    return token.strip() if kind.lower() == "bearer" else None
+    return token.strip() if kind.lower() in (kinds or ("bearer",)) else None
 
 
 def token_hash(token: str) -> bytes:

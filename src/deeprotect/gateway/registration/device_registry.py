@@ -31,7 +31,7 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 
-_LOCK = "deeprotect: registry"
+LOCK = "deeprotect: registry"
 _NO_STREAM = "no stream '{}' is registered; `deeprotect gateway list` shows them"
 _NO_APP = "stream '{}' has no app '{}'; `deeprotect gateway list` shows them"
 _NOBODY = "nobody called '{}' has a stream here; `deeprotect gateway list` shows who has"
@@ -100,7 +100,7 @@ class Registry:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self.database, self.clock = database, clock
         self._read: tuple[int, Known] | None = None
-        with database.writing(_LOCK) as connection:
+        with database.writing(LOCK) as connection:
             tables.create(connection, now=self._now())
 
     @classmethod
@@ -120,7 +120,7 @@ class Registry:
         check_names([stream, owner], "the name of a stream or a person")
         settings = SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             known = connection.execute(select(channels.c.channel).distinct()).scalars().all()
             if known:
                 settings.check_channels(known)
@@ -144,7 +144,7 @@ class Registry:
         if push is not None:
             check_address(push)
         columns = {"name": name, "stream": stream, "bundle": bundle, "push": push, "form": form}
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             known = connection.execute(select(served.c.bundle).distinct().order_by(served.c.bundle)).scalars().all()
             if known and bundle not in known:
                 there = printable(", ".join(known), 300)
@@ -160,7 +160,7 @@ class Registry:
 
     def serve(self, gateway: str, bundles: Collection[str], names: Collection[str] = ()) -> None:
         """The bundles of a gateway that starts and their channels: apps and devices are registered for those."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             for table, column, own in ((served, "bundle", bundles), (channels, "channel", names)):
                 connection.execute(delete(table).where(table.c.gateway == gateway))
                 if own:
@@ -171,7 +171,7 @@ class Registry:
         table, named = (devices, {"stream": stream}) if app is None else (apps, {"stream": stream, "name": app})
         end = microseconds(self.clock() + overlap)
         over = {"until": end} if overlap else {"revoked": end}
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             rows = self._valid(connection, table, **named)
             if not rows:
                 raise InputError(_missing(stream, app))
@@ -183,21 +183,21 @@ class Registry:
 
     def revoke_device(self, stream: str) -> None:
         """And with it all apps of its stream."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             if not self._end(connection, devices, stream=stream):
                 raise InputError(_missing(stream, None))
             self._end(connection, apps, stream=stream)
             self._changed(connection, "device and its apps revoked", stream=stream)
 
     def revoke_app(self, name: str, *, stream: str) -> None:
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             if not self._end(connection, apps, stream=stream, name=name):
                 raise InputError(_missing(stream, name))
             self._changed(connection, "app revoked", stream=stream, app=name)
 
     def new_link(self, kind: LinkKind, name: str = "") -> str:
         """For a person's own page, or for reading metrics; shown this once, and the one before ends."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             if kind == "person" and not self._valid(connection, devices, person=name):
                 raise InputError(_NOBODY.format(printable(name)))
             self._end(connection, links, kind=kind, name=name)
@@ -205,7 +205,7 @@ class Registry:
             return self._add(connection, links, kind=kind, name=name)
 
     def revoke_link(self, kind: LinkKind, name: str = "") -> None:
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             if not self._end(connection, links, kind=kind, name=name):
                 raise InputError(f"there is no such link; make one with `deeprotect gateway register {kind}`")
             self._changed(connection, f"{_LINKS[kind]} revoked", person=name or None)
@@ -224,7 +224,7 @@ class Registry:
         """From now on nothing is drawn for a person: for good, or for a while; a stop is no pause any more."""
         end = None if until is None else microseconds(until)
         row = {"person": person, "stopped": int(stop), "since": self._now(), "until": end}
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             connection.execute(delete(halts).where(halts.c.person == person, halts.c.stopped <= int(stop)))
             if connection.execute(select(halts.c.person).where(halts.c.person == person)).one_or_none() is None:
                 connection.execute(insert(halts).values(**row))
@@ -233,7 +233,7 @@ class Registry:
     def resume(self, person: str, *, by_operator: bool = False) -> bool:
         """Drawn for again; what was stopped, only the operator starts. Whether there was anything to resume."""
         allowed = halts.c.stopped <= int(by_operator)
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             halted = bool(connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount)
             if halted:
                 self._changed(connection, f"resumed by the {'operator' if by_operator else 'person'}", person=person)
@@ -241,18 +241,18 @@ class Registry:
 
     def confirm_clock(self) -> None:
         """The operator says that this machine's clock is right: gateways that withhold because it jumped go on."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             record(connection, CLOCK_CONFIRMED, at=self._now())
 
     def new_admin(self) -> str:
         """The admin's token, shown this once; it replaces the one before."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             connection.execute(admins.delete())
             return self._new_admin(connection)
 
     def first_admin(self) -> str | None:
         """The same where there is none yet: of several gateways that start at once, one makes it and says it."""
-        with self.database.writing(_LOCK) as connection:
+        with self.database.writing(LOCK) as connection:
             return None if connection.execute(select(admins.c.id)).first() else self._new_admin(connection)
 
     def _new_admin(self, connection: Connection) -> str:

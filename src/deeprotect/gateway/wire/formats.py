@@ -15,6 +15,7 @@ from deeprotect.gateway.wire import records, sensor_logger, strict_json
 from deeprotect.gateway.wire.line_protocol import NAME, write_line
 from deeprotect.gateway.wire.message import Message, ReleasedWindow
 from deeprotect.gateway.wire.sensor_layout import OTHER, ChannelGroup, layout, settings_of
+from deeprotect.gateway.wire.times import WritePrecision
 from deeprotect.signals.readings import Readings
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
@@ -28,10 +29,23 @@ JSON_TYPE, ARROW_TYPE = "application/json", "application/vnd.apache.arrow.stream
 LINES_TYPE, TEXT_TYPE = "application/x-ndjson", "text/plain; charset=utf-8"
 
 
-def read(body: bytes, schema: Schema, sensors: Mapping[str, Any], *, came_ns: int | None = None) -> Message:
-    """By what it looks like, whatever its sender calls it; `came_ns` is when it came, for a device without a clock."""
+def read(
+    body: bytes,
+    schema: Schema,
+    sensors: Mapping[str, Any],
+    *,
+    came_ns: int | None = None,
+    precision: WritePrecision | None = None,
+) -> Message:
+    """By what it looks like, whatever its sender calls it; `came_ns` is when it came, for a device without a clock.
+
+    With a `precision` it is line protocol, with times in that unit, and nothing else.
+    """
     came = time.time_ns() if came_ns is None else came_ns
     text, settings = strict_json.decoded(body), settings_of(sensors)
+    if precision is not None:
+        sent = records.from_lines(text, schema, settings, came_ns=came, precision=precision)
+        return Message(sent.session, readings_of(sent.times_ns, sent.columns, schema, sensors=sensors))
     if text.strip() in records.ABSENT:  # a topic that carries a bare state
         return Message("", ())
     if records.is_line_protocol(text):

@@ -1,4 +1,7 @@
-"""Influx line protocol: `imu,host=a acc_x=0.1,acc_y=2i 1794866981323219180`, a reading a line; tags are not read."""
+"""Influx line protocol: `imu,host=a acc_x=0.1,acc_y=2i 1794866981323219180`, a reading a line; tags are not read.
+
+One pass from left to right, each character looked at once; a refusal quotes nothing of what was sent.
+"""
 
 import re
 from typing import Any
@@ -6,51 +9,131 @@ from typing import Any
 from deeprotect.errors import WireError
 
 NAME = "deeprotect"  # the measurement under which released values leave
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_KEY = r"(?:[^,= \\]|\\.)+"
-_LINE = re.compile(
-    rf"(?P<name>(?:[^, \\]|\\.)+)(?P<tags>(?:,{_KEY}={_KEY})*) +"
-    rf"(?P<fields>{_KEY}=(?:{_TEXT}|[^, \"]+)(?:,{_KEY}=(?:{_TEXT}|[^, \"]+))*)(?: +(?P<time>-?[0-9]+))? *\Z"
-)
-_FIELD = re.compile(rf"({_KEY})=({_TEXT}|[^, \"]+),?")
+TEXT = '"'
+"""Stands for every field that is text or truth: no channel takes it, and nothing of it is kept."""
+_PLAIN = re.compile(r"[^\\,= \n]*")  # up to the next character that may end a name
+_QUOTED = re.compile(r'[^"\\]*')
+_VALUE = re.compile(r'[^, \n"]*')
 _NUMBER = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]+\.)([iu]?)\Z")
 _BOOLEANS = frozenset({"t", "T", "true", "True", "TRUE", "f", "F", "false", "False", "FALSE"})
-_LONGEST_NUMBER = 40
-_ESCAPED = re.compile(r"\\([,= \\])")
+_LONGEST_NUMBER, _LONGEST_TIME = 40, 20
+_ESCAPED = ",= \\"
+_BLANK = " \t\r\n"
+_WRONG = "a line must be line protocol: measurement,tag=… field=0.1,field=0.2 nanoseconds"
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:
     """A record for each line: its fields by name, the measurement with all of them, and the time, if it has one."""
-    return [_record(line.rstrip("\r")) for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    records: list[dict[str, Any]] = []
+    place, end = 0, len(text)
+    while True:
+        while place < end and text[place] in _BLANK:
+            place += 1
+        if place == end:
+            return records
+        if text[place] == "#":
+            newline = text.find("\n", place)
+            place = end if newline < 0 else newline
+            continue
+        record, place = _record(text, place)
+        records.append(record)
 
 
-def _record(line: str) -> dict[str, Any]:
-    found = _LINE.match(line)
-    if found is None:
-        raise WireError("a line must be line protocol: measurement,tag=… field=0.1,field=0.2 nanoseconds")
-    fields = {_plain(key): _value(value) for key, value in _FIELD.findall(found["fields"])}
-    time = {} if found["time"] is None else {"time": int(found["time"][:_LONGEST_NUMBER])}
-    return {**fields, _plain(found["name"]): fields, **time}
+def _record(text: str, place: int) -> tuple[dict[str, Any], int]:
+    """The line that begins here, and where it ends."""
+    name, place = _name(text, place, equals=True)
+    while text[place : place + 1] == ",":
+        _, place = _name(text, place + 1)
+        _, place = _name(text, _after(text, place, "="))
+    place = _spaces(text, _after(text, place, " "))
+    fields: dict[str, Any] = {}
+    while True:
+        key, place = _name(text, place)
+        fields[key], place = _value(text, _after(text, place, "="))
+        if text[place : place + 1] != ",":
+            break
+        place += 1
+    if text[place : place + 1] not in ("", " ", "\r", "\n"):
+        raise WireError(_WRONG)
+    time, place = _time(text, _spaces(text, place))
+    return {**fields, name: fields, **time}, place
+
+
+def _name(text: str, place: int, *, equals: bool = False) -> tuple[str, int]:
+    """A measurement, a tag or a field, without what escapes it; a measurement may hold `=`."""
+    parts, begin = [], place
+    while True:
+        end = _PLAIN.match(text, place).end()  # type: ignore[union-attr]
+        parts.append(text[place:end])
+        here = text[end : end + 1]
+        if here == "\\" and text[end + 1 : end + 2] not in ("", "\n"):
+            escaped = text[end + 1]
+            parts.append(escaped if escaped in _ESCAPED else here + escaped)
+            place = end + 2
+        elif here == "=" and equals:
+            parts.append(here)
+            place = end + 1
+        elif end == begin or here == "\\":
+            raise WireError(_WRONG)
+        else:
+            return "".join(parts), end
+
+
+def _value(text: str, place: int) -> tuple[Any, int]:
+    """A number; text and truth are no readings."""
+    if text[place : place + 1] == '"':
+        return TEXT, _end_of_text(text, place + 1)
+    end = _VALUE.match(text, place).end()  # type: ignore[union-attr]
+    found = text[place:end].rstrip("\r") if text[end : end + 1] in ("", "\n") else text[place:end]
+    if found in _BOOLEANS:
+        return TEXT, end
+    number = _NUMBER.match(found) if len(found) <= _LONGEST_NUMBER else None
+    if number is None:
+        raise WireError("a field of line protocol must be a number such as 0.1 or 2i, text in quotes, or true or false")
+    return float(number[1]), end
+
+
+def _end_of_text(text: str, place: int) -> int:
+    """After the closing quote; a text may go over several lines."""
+    while True:
+        end = _QUOTED.match(text, place).end()  # type: ignore[union-attr]
+        here = text[end : end + 1]
+        if here == '"':
+            return end + 1
+        if not here:
+            raise WireError(_WRONG)
+        place = end + 2
+
+
+def _time(text: str, place: int) -> tuple[dict[str, int], int]:
+    """Whole, in whatever unit; and the end of the line."""
+    end = text.find("\n", place)
+    end = len(text) if end < 0 else end
+    found = text[place:end].strip(" \r")
+    if not found:
+        return {}, end
+    digits = found.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(found) > _LONGEST_TIME:
+        raise WireError(_WRONG)
+    return {"time": int(found)}, end
+
+
+def _after(text: str, place: int, wanted: str) -> int:
+    if text[place : place + 1] != wanted:
+        raise WireError(_WRONG)
+    return place + 1
+
+
+def _spaces(text: str, place: int) -> int:
+    while text[place : place + 1] == " ":
+        place += 1
+    return place
 
 
 def write_line(name: str, values: dict[str, float], time: int) -> str:
     """One reading; names are those of a policy."""
     fields = ",".join(f"{_escaped(key)}={float(value)!r}" for key, value in values.items())
     return f"{_escaped(name)} {fields} {time}"
-
-
-def _value(text: str) -> Any:
-    """A number; text and truth are no readings, and are kept as what no channel takes."""
-    if text.startswith('"') or text in _BOOLEANS:
-        return text
-    found = _NUMBER.match(text) if len(text) <= _LONGEST_NUMBER else None
-    if found is None:
-        raise WireError("a field of line protocol must be a number such as 0.1 or 2i, text in quotes, or true or false")
-    return float(found[1])
-
-
-def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
 
 
 def _escaped(text: str) -> str:

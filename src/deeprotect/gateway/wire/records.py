@@ -13,7 +13,7 @@ import numpy as np
 from deeprotect.errors import WireError, printable
 from deeprotect.gateway.wire import line_protocol, strict_json
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
-from deeprotect.gateway.wire.times import TimeUnit, read_times
+from deeprotect.gateway.wire.times import TimeUnit, WritePrecision, read_times
 from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import SECOND, Nanoseconds
 
@@ -48,10 +48,14 @@ def from_json(message: Any, schema: Schema, settings: SensorSettings, *, came_ns
     return _read(records, unit, schema, settings=settings, came_ns=came_ns, session=session)
 
 
-def from_lines(text: str, schema: Schema, settings: SensorSettings, *, came_ns: int) -> Sent:
-    """The same of line protocol."""
+def from_lines(
+    text: str, schema: Schema, settings: SensorSettings, *, came_ns: int, precision: WritePrecision | None = None
+) -> Sent:
+    """The same of line protocol. `precision`: whoever sends it says in which unit its times are."""
     records = list(_joined(line_protocol.read_lines(text)))
-    unit: Unit = "epoch" if any(TIME in record for record in records) else "arrival"
+    if precision is not None and settings.time != "arrival":
+        settings = settings.model_copy(update={"time": None})
+    unit: Unit = (precision or "epoch") if any(TIME in record for record in records) else "arrival"
     return _read(records, unit, schema, settings=settings, came_ns=came_ns)
 
 

@@ -9,6 +9,8 @@ from deeprotect.errors import WireError
 from deeprotect.signals.ticks import SECOND, Nanoseconds
 
 TimeUnit = Literal["ns", "us", "ms", "s", "iso", "arrival"]
+WritePrecision = Literal["ns", "us", "ms", "s"]
+"""Of line protocol, where who writes it says which."""
 LATEST_NS = 2**62  # the year 2116: differences of two stamps stay inside 64 bits
 _EARLIEST_NS = 10**18  # 2001: from then on no two units have a number in common
 _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND}
