@@ -109,7 +109,8 @@ def release_table(
     passing = passing or PassThrough()
     with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         by_person = ledger.is_by_person
-        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where, by_person=by_person)
+        told: Any = {"where": source.where, "by_person": by_person, "labels": passing.labels}
+        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, **told)
         schema = passing.schema(output_schema(source.schema, columns), columns)
         beside_fields = pa.schema([field for field in schema if field.name not in columns.channels])
         cells = BesideCells(columns, passing, beside_fields)
@@ -126,10 +127,10 @@ def release_table(
         def summary() -> ReleaseSummary:
             draws = DrawCounts(charged=seen.draws) if dry_run else accounts.draws
             cost = Spending.of(bundle.mechanism.event, draws.paid)
-            told = (columns.dropped, passing.unchanged(columns), tuple(clipped))
+            about = (columns.dropped, passing.unchanged(columns), tuple(clipped))
             renumbered = passing.recording == "numbered" and columns.recording_name is not None
             found = (renumbered, seen.recordings, seen.short)
-            return ReleaseSummary(seen.rows, cost, *told, *found, draws=draws, people=accounts.people)
+            return ReleaseSummary(seen.rows, cost, *about, *found, draws=draws, people=accounts.people)
 
         if dry_run:
             for windows, _ in batches:
