@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from deeprotect.policy import Policy
     from deeprotect.protector import Protector, Release
     from deeprotect.release.live import LiveStream
-    from deeprotect.verbs import audit, budget, check, evaluate, inferences, init, prepare, tune, verify
+    from deeprotect.verbs import audit, budget, check, evaluate, inferences, init, prepare, tune, verify, windows
     from deeprotect.version import __version__
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "prepare",
     "tune",
     "verify",
+    "windows",
 ]
 _HOMES = {
     "Bundle": "deeprotect.bundle",

@@ -5,7 +5,7 @@ through this door say `force=True` and `map={"time": "Timestamp"}` instead, and 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
@@ -63,6 +63,7 @@ def _is(value: Any, kinds: tuple[type, ...]) -> bool:
 _FLAG, _TEXT, _PATH = Form("True or False", (bool,)), Form("text", (str,)), Form("a path", (str, PathLike))
 _WHOLE, _NUMBER = Form("a whole number", (Integral,)), Form("a number", (Real,))
 _NAMES = Form("a name, or a list of names", (str,), several=(str,))
+_OWN = Form('a dictionary such as {"mine": estimator}, or MODULE:OBJECT', (str, Mapping), several=(str,))
 FORMS: dict[str, Form] = {
     "policy": Form("a policy, its path or a dictionary", (Policy, str, PathLike, Mapping)),
     "map": Form('a dictionary such as {"time": "Timestamp"}', is_mapping=True),
@@ -80,6 +81,7 @@ FORMS: dict[str, Form] = {
             "force",
             "html",
             "keep_names",
+            "labels",
             "quick",
             "relative_time",
             "show_names",
@@ -92,7 +94,9 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(("mechanism", "sensitive", "useful"), _NAMES),
     **dict.fromkeys(("address", "key", "out", "sign"), _PATH),
     **dict.fromkeys(("app", "every", "group", "listen_to", "name", "person", "scheduler", "sensor", "slots"), _TEXT),
-    **dict.fromkeys(("split", "strangers", "stream"), _TEXT),
+    **dict.fromkeys(("strangers", "stream"), _TEXT),
+    **dict.fromkeys(("apps", "attackers", "methods"), _OWN),
+    "split": Form("a kind, a column with its values, or the windows to train on and to test on", (Iterable,)),
 }
 """By the name of the option, whichever function has it, or by both names. Tables and ledgers say themselves what they
 cannot be, and so do most numbers that are too small or too large."""

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from deeprotect.release.ledger.statement import Statement
     from deeprotect.tables.checking.report import CheckReport
     from deeprotect.tables.preparing.counts import Counts
+    from deeprotect.training.labelled_windows import WindowRows
 
 Path_ = str | Path
 AnyPolicy = Policy | Path_ | Mapping[str, Any]
 Progress = Callable[[float], None]
 Names = str | Sequence[str]
+Own = Mapping[str, Any] | Names
 
 
 @door
@@ -140,13 +142,16 @@ def init(
 @door
 def evaluate(
     policy: AnyPolicy | None = None,
+    data: Any = None,
     *,
-    data: Any,
-    out: Path_,
+    out: Path_ | None = None,
     bundle: Path_ | None = None,
     mechanism: Names = (),
     epsilon: float | Sequence[float] = (),
-    split: str = "time",
+    apps: Own = (),
+    attackers: Own = (),
+    methods: Own = (),
+    split: Any = "time",
     group: str | None = None,
     strangers: str | None = None,
     folds: int = 1,
@@ -162,28 +167,40 @@ def evaluate(
     force: bool = False,
     progress: Progress = lambda _: None,
 ) -> "Results":
-    """What apps and attackers read of a release, the policy's own first; with a report in the folder `out`."""
+    """What apps and attackers read of a release, the policy's own first; with a report in the folder `out`.
+
+    `apps`, `attackers` and `methods` are scikit-learn estimators by name, or "module:object", beside the built-in.
+    `split` is a kind; a column with the values that are tested on, {"session": "2"}; or the windows to train on and to
+    test on, as masks or numbers: docs/evaluation.md#your-own-app-attacker-or-method
+    """
     mechanisms, epsilons = _several(mechanism), (epsilon,) if isinstance(epsilon, float | int) else tuple(epsilon)
     _check_asked(policy, bundle, data, chosen=bool(mechanisms or epsilons or strangers))
-    if split == "group" and group is None:
+    if isinstance(split, str) and split == "group" and group is None:
         raise InputError("--split group needs the column to split by; give it with --group")
+    from deeprotect.attack.own_models import loaded
     from deeprotect.bundle import Bundle
     from deeprotect.evaluation.report.report_files import REPORT
     from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate_bundle
     from deeprotect.evaluation.runs.own_table import evaluate as run
 
-    refuse_report(Path(out), REPORT, force=force)
+    if out is not None:
+        refuse_report(Path(out), REPORT, force=force)
+    own: Any = {"app": apps, "attacker": attackers, "method": methods}
     asked: Any = {
-        "split": split,
         "group": group,
         "strangers": strangers,
         "folds": folds,
         "repeats": repeats,
         "seed": seed,
     }
+    by_group = group and isinstance(split, str) and split == "time"
     request = EvaluateRequest(
         mechanisms=mechanisms,
         epsilons=epsilons,
+        apps=loaded(apps, "app"),
+        attackers=loaded(attackers, "attacker"),
+        methods=loaded(methods, "method"),
+        split="group" if by_group else split,
         jobs=processes_or_cluster(jobs, scheduler),
         quick=quick,
         show_raw=show_raw,
@@ -191,14 +208,42 @@ def evaluate(
         mapped=map,
         columns=columns,
         command=_command(
-            "evaluate", policy, data=data, bundle=bundle, mechanism=mechanisms, epsilon=epsilons, quick=quick, **asked
+            "evaluate",
+            policy,
+            data=data,
+            bundle=bundle,
+            mechanism=mechanisms,
+            epsilon=epsilons,
+            quick=quick,
+            split=split,
+            **own,
+            **asked,
         ),
-        **asked | {"split": "group" if group and split == "time" else split},
+        **asked,
     )
+    place = None if out is None else Path(out)
     if bundle is not None:
-        return evaluate_bundle(Bundle.load(Path(bundle)), data, Path(out), request=request, progress=progress)
+        return evaluate_bundle(Bundle.load(Path(bundle)), data, place, request=request, progress=progress)
     assert policy is not None
-    return run(Policy.of(policy), data, Path(out), request=request, progress=progress)
+    return run(Policy.of(policy), data, place, request=request, progress=progress)
+
+
+@door
+def windows(
+    table: Any,
+    policy: AnyPolicy,
+    *,
+    map: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+) -> "WindowRows":
+    """A labelled table as windows for scikit-learn: X, y and groups, in the order in which `evaluate` takes them.
+
+    X is (window, time * channels + channel) in the policy's units, as the apps and attackers of `evaluate` get it.
+    """
+    from deeprotect.training.labelled_windows import WindowRows, read_windows
+
+    rules = Policy.of(policy)
+    return WindowRows.of(read_windows(table, rules, mapped=map, columns=columns), rules)
 
 
 @door
@@ -322,6 +367,8 @@ def _check_asked(policy: AnyPolicy | None, bundle: Path_ | None, data: Any, *, c
         raise InputError("give either a POLICY or --bundle, which brings its own policy")
     if bundle is not None and chosen:
         raise InputError("--bundle is measured as it is; leave out --mechanism, --epsilon and --strangers")
+    if data is None:
+        raise InputError("--data: give the labelled recordings to measure on")
     if is_of_paths(data) and "-" in paths_of(data):
         raise InputError("--data - cannot be read twice; give a file")
 

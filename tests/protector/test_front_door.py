@@ -31,6 +31,8 @@ NOT_IN_PYTHON = {"json", "help", "engine", "master"}
 """What is printed, and where it runs: results are values in Python, and engines have functions of their own."""
 NOT_THERE = {"progress", "policy", "data"}
 """Functions are told of progress; what is an argument on the command line may be a keyword in Python."""
+SEVERAL = {"app": "apps", "attacker": "attackers", "method": "methods"}
+"""Dictionaries in Python, options to repeat on the command line of `evaluate`."""
 SHOWN = {"budget": deeprotect.budget, "describe": Protector.describe, "inferences": deeprotect.inferences}
 """Verbs that print what the function of this name gives."""
 SPEAK_FOR_THEMSELVES = {"self", "table", "data", "source", "ledger"}
@@ -58,6 +60,7 @@ def test_options_have_the_names_of_the_command_line(verb):
         for each in parameter.opts
         if each.startswith("--")
     }
+    options = {SEVERAL.get(each, each) if verb == "evaluate" else each for each in options}
     python = [each for function in VERBS[verb] for each in inspect.signature(function).parameters.values()]
     assert not [each for each in python if each.kind is inspect.Parameter.VAR_KEYWORD], "unknown options are errors"
     assert options - NOT_IN_PYTHON <= {each.name for each in python}

@@ -155,3 +155,17 @@ def test_a_protector_learns_from_a_dictionary(table):
     }
     rows = pa.table({"acc_x": np.linspace(0, 1, 80), "activity": ["a"] * 40 + ["b"] * 40})
     assert Protector.train(policy, rows).mechanism == "baseline"
+
+
+def test_labels_leave_only_when_they_are_asked_for_and_the_release_says_so(protector, table, tmp_path):
+    plain, research = protector.protect(table), protector.protect(table, labels=True)
+    assert "activity" not in plain.table.column_names
+    assert research.table["activity"].to_pylist() == table["activity"].to_pylist()
+    assert "note" not in research.table.column_names, "labels of the policy, and nothing else"
+    assert (plain.labels, research.labels) == ((), ("activity",))
+    assert "labels released as they are: activity" in repr(research)
+    assert "labels" not in repr(plain)
+    assert "activity" in research.unchanged
+    with pytest.raises(errors.TableError, match="none of the labels that labels=True asks for: “activity”"):
+        protector.protect(table.drop_columns(["activity"]), labels=True, ledger=tmp_path / "spent.db", stream="walk")
+    assert not (tmp_path / "spent.db").exists(), "refused before a charge"

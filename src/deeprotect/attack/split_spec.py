@@ -1,16 +1,18 @@
 """How a table is split into folds, each with windows to train on and to test on that are never neighbours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from deeprotect.errors import InputError
+from deeprotect.errors import InputError, quoted
 from deeprotect.signals import Hold
-from deeprotect.training.labelled_windows import Indices, LabelledWindows, place_in, rank_in_group
+from deeprotect.training.labelled_windows import ALL, NONE, Indices, LabelledWindows, place_in, rank_in_group
 from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguous, folds, grouped, segments_of
 
 KINDS = ("time", "pieces", "recording", "group", "strangers")
+OWN = "own"
 ENROLLED = 0.5
 """Share of the windows of strangers that attackers learn from."""
 MOST_FOLDS = 100
@@ -27,7 +29,8 @@ class SplitSpec:
     One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
     windows to train on, and a third of it those to test on. With `enrol`, the first so many windows of each combination
     of labels of each stranger are tested by nobody: their own coder learns from them. `tested` numbers the recordings
-    that are held out, where the caller has chosen them.
+    that are held out, where the caller has chosen them; with `own`, `sides` are windows to train on and to test on, one
+    pair for each fold, and `told` says in words where they come from.
     """
 
     kind: str = "time"
@@ -37,10 +40,12 @@ class SplitSpec:
     most: int | None = None
     enrol: int = 0
     tested: tuple[int, ...] = ()
+    sides: tuple[tuple[Mask, Mask], ...] = field(default=(), compare=False)
+    told: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}")
+        if self.kind not in (*KINDS, OWN):
+            raise InputError(f"split '{self.kind}' is unknown; use one of: {', '.join(KINDS)}, or COLUMN=VALUE")
         if self.folds < 1 or self.repeats < 1:
             raise InputError("folds and repeats count from 1")
         if self.folds > MOST_FOLDS or self.repeats > MOST_FOLDS:
@@ -65,6 +70,8 @@ class SplitSpec:
             yield Fold(np.flatnonzero(train), np.flatnonzero(test), seed, enrolment, np.flatnonzero(enrolled))
 
     def _masks(self, windows: LabelledWindows, seed: int, hold: Hold) -> list[tuple[Mask, Mask]]:
+        if self.kind == OWN:
+            return list(self.sides)
         if self.tested:
             held_out = np.isin(windows.recording, self.tested)
             return [(~held_out, held_out)]
@@ -80,6 +87,8 @@ class SplitSpec:
     @property
     def words(self) -> str:
         """For readers of a report."""
+        if self.kind == OWN:
+            return self.told + (f", {self.repeats} times" if self.repeats > 1 else "")
         how = {
             "time": "time inside each recording and each run of equal labels, one window left out at the border",
             "pieces": "time, in whole pieces of recordings whatever their labels, one window left out at the border",
@@ -90,6 +99,50 @@ class SplitSpec:
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else f"{self.held_out:.0%} held out"
         enrolled = f"; the first {self.enrol} windows of each class enrol them" if self.enrol else ""
         return f"{how}; {folds}{enrolled}" + (f", {self.repeats} times" if self.repeats > 1 else "")
+
+
+def split_of_column(windows: LabelledWindows, column: str, values: Sequence[str]) -> SplitSpec:
+    """Windows all of whose rows have one of the values are tested; those of which none has are trained on.
+
+    Windows that hold both, and those next to a tested one, are used by nobody.
+    """
+    assert windows.tested is not None
+    test = windows.tested == ALL
+    train = apart(windows.tested == NONE, test, windows)
+    shown = ", ".join(values)
+    if not (train.any() and test.any()):
+        which = "every" if test.any() else "no whole"
+        raise InputError(f"--split {column}={shown}: {which} window has that; nothing is left to train or to test on")
+    told = f"the column {quoted(column)}: {quoted(shown)} is tested, one window left out at the border"
+    return SplitSpec(OWN, sides=((train, test),), told=told)
+
+
+def split_of_masks(windows: LabelledWindows, given: Iterable[Any]) -> SplitSpec:
+    """A pair of masks or of window numbers, to train on and to test on; or several pairs, as scikit-learn splits."""
+    pairs = list(given)
+    if not all(isinstance(each, list | tuple) and len(each) == 2 and not np.isscalar(each[0]) for each in pairs):
+        pairs = [tuple(pairs)]
+    if not pairs or len(pairs[0]) != 2:
+        raise InputError(f"--split: {_PAIRS}")
+    sides = [(_mask(train, len(windows)), _mask(test, len(windows))) for train, test in pairs]
+    if any((train & test).any() or not (train.any() and test.any()) for train, test in sides):
+        raise InputError("--split: there must be windows to train on, and others to test on")
+    counted = "windows that the caller chose" if len(sides) == 1 else f"{len(sides)} folds that the caller chose"
+    return SplitSpec(OWN, sides=tuple(sides), told=counted)
+
+
+_PAIRS = "give the windows to train on and to test on, as a pair of masks or numbers, or several such pairs"
+
+
+def _mask(given: Any, count: int) -> Mask:
+    side = np.asarray(given)
+    if side.ndim == 1 and side.dtype == bool and len(side) == count:
+        return np.asarray(side)
+    if side.ndim == 1 and side.dtype.kind in "iu" and (not len(side) or 0 <= side.min() <= side.max() < count):
+        chosen = np.zeros(count, dtype=bool)
+        chosen[side] = True
+        return chosen
+    raise InputError(f"--split: {_PAIRS}, of the {count} windows of deeprotect.windows(table, policy)")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Verbs that measure policies: demo, evaluate, tune."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -52,8 +53,25 @@ def evaluate(
         list[float] | None,
         Option("--epsilon", metavar="E", help="An ε per draw; repeatable (default: the policy's, and 1, 2, 5, 10)."),
     ] = None,
+    apps: Annotated[
+        list[str] | None,
+        Option("--app", metavar="MODULE:OBJECT", help="Also an app of your own, a scikit-learn estimator; repeatable."),
+    ] = None,
+    attackers: Annotated[
+        list[str] | None,
+        Option("--attacker", metavar="MODULE:OBJECT", help="Also an attacker of your own, likewise; repeatable."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        Option("--method", metavar="MODULE:OBJECT", help="Also a release of your own, a transformer; repeatable."),
+    ] = None,
     split: Annotated[
-        str, Option(metavar="KIND", help="Hold out test data by time, pieces, recording or group (see --group).")
+        str,
+        Option(
+            metavar="KIND",
+            help="Hold out test data by time, pieces, recording or group (see --group; --strangers for new people), or "
+            "by COLUMN=VALUE[,VALUE]: the rows to test on.",
+        ),
     ] = "time",
     group: Annotated[
         str | None, Option(metavar="COLUMN", help="Keep rows with the same value of COLUMN on one side.")
@@ -88,6 +106,8 @@ def evaluate(
     from deeprotect import verbs
     from deeprotect.cli.printing import print_seconds, results_table
 
+    if apps or attackers or methods:
+        sys.path.insert(0, str(Path.cwd()))  # where modules named here are looked for; a script does not look there
     with bar("evaluating") as progress:
         results = verbs.evaluate(**given, progress=progress)
     results_table(results.to_json())

@@ -153,9 +153,22 @@ def results_table(results: dict[str, Any]) -> None:
         own = " (the policy's own)" if row.get("own") else ""
         table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *attackers)
     console.print(table)
+    for line in own_lines(rows):
+        console.print(line, markup=False)
     for row in rows:
         if row.get("note"):
             console.print(f"{row['mechanism']}, ε = {row['epsilon']:g}: {row['note']}", markup=False)
+
+
+def own_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the user's own apps read of each row."""
+    for row in rows:
+        epsilon = "" if row["epsilon"] is None else f", ε = {row['epsilon']:g}"
+        for name, one in row["useful"].items():
+            for app, read in one["apps"].items():
+                retrained = f", retrained {read['retrained']:.3f}" if read["retrained"] is not None else ""
+                numbers = f"raw {read['clean']:.3f}, released {read['app']:.3f}{retrained}"
+                yield f"your app {quoted(app)} on {quoted(name)}, {row['mechanism']}{epsilon}: {numbers}"
 
 
 MOST_CLASSES = 12

@@ -134,6 +134,9 @@ def protect(
     relative_time: Annotated[
         bool, Option("--relative-time", help="Count time from the start of each recording.")
     ] = False,
+    labels: Annotated[
+        bool, Option("--labels", help="For research on your own table: release the policy's labels as they are, too.")
+    ] = False,
     mapped: Map = None,
     columns: Columns = None,
     force: Force = False,
@@ -188,6 +191,7 @@ def protect(
             as_json=as_json,
             allow_without_ldp=allow_without_ldp,
             dry_run=dry_run,
+            labels=labels,
         )
         names = {"ledger": ledger, "stream": stream, "person": person, "app": app or ""}
         passing = {"map": pairs(mapped), "keep_names": keep_names, "relative_time": relative_time}
@@ -203,6 +207,7 @@ def protect(
             **named(mapped, columns),
             keep_names=keep_names,
             relative_time=relative_time,
+            labels=labels,
             ledger=ledger,
             stream=stream,
             person=person,
@@ -217,6 +222,9 @@ def protect(
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
     by_file = is_folder(output)
+    if summary.labels:
+        shown = printable(", ".join(summary.labels), 1000)
+        typer.echo(f"warning: labels leave as they are, for research on your own table: {shown}", err=True)
     if dry_run:
         for line in (*_beside(summary, by_file=by_file), *_planned(summary, by_file=by_file, ledger=ledger)):
             typer.echo(line, err=True)

@@ -14,6 +14,7 @@ import numpy as np
 from deeprotect.attack.attackers import LabelledRows, attack, guess_from_useful, read_draws, reread
 from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
+from deeprotect.attack.own_models import OwnMethod, OwnModel
 from deeprotect.attack.predictions import Predictions
 from deeprotect.errors import TableError
 from deeprotect.evaluation.beyond import Misread
@@ -51,6 +52,8 @@ Draw = Callable[[Floats, Counts], ReleasedRows]
 Count = Callable[[LabelledWindows], Misread | None]
 Side = tuple[LabelledWindows, ReleasedRows]
 Enrolment = tuple[Mask, Mask]
+OwnModels = Mapping[str, OwnModel]
+NONE_OWN: OwnModels = {}
 
 
 def _uncounted(_: LabelledWindows) -> None:
@@ -88,7 +91,8 @@ class FoldRelease:
 class Setup:
     """Who infers what: the app's model, the attackers' models, how many windows an attacker pools.
 
-    `retrained` is the model of an app that learns from released windows: the app's own, another, or none.
+    `retrained` is the model of an app that learns from released windows: the app's own, another, or none. `own_apps`
+    stand beside the app, each also retrained; `own_attackers` are attackers like the others.
     """
 
     app: str = "extra_trees"
@@ -104,6 +108,17 @@ class Setup:
     retrained: str | None = SAME
     pools: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     seed: int = 0
+    own_apps: OwnModels = field(default_factory=dict, hash=False)
+    own_attackers: OwnModels = field(default_factory=dict, hash=False)
+    own_methods: Mapping[str, OwnMethod] = field(default_factory=dict, hash=False)
+
+    def attackers_of(self, inference: str) -> list[str]:
+        """Of this inference: what was fitted elsewhere may know nothing of it."""
+        own = [name for name, each in self.own_attackers.items() if inference in each.inferences]
+        return [*self.attackers, *own]
+
+    def apps_of(self, inference: str) -> list[str]:
+        return [name for name, each in self.own_apps.items() if inference in each.inferences]
 
 
 class Stopwatch:
@@ -129,7 +144,8 @@ class Stopwatch:
 class Evaluator:
     """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only.
 
-    `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone.
+    `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone. `own`
+    are the user's own apps, with the same.
     `enrolment` says which test windows attackers learn from, and which they are tested on; without it, they learn from
     training windows and are tested on all. `enrolled` are windows of tested people from which their own coders learn.
     """
@@ -142,6 +158,7 @@ class Evaluator:
     attackers: Mapping[str, Mapping[str, TrainedModel]]
     raw: Mapping[str, Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]]
     from_useful: Mapping[str, Predictions]
+    own: Mapping[str, Mapping[str, tuple[TrainedModel, Predictions]]] = field(default_factory=dict)
     enrolment: Enrolment | None = None
     enrolled: LabelledWindows | None = None
     _guessed: dict[tuple[str, str], Mapping[int, Predictions]] = field(default_factory=dict, repr=False)
@@ -167,8 +184,19 @@ class Evaluator:
         fit = partial(_fitted, setup=setup, channels=len(policy.stream.channels))
         apps = {name: fit(setup.app, labelled_rows(train, name)) for name in useful}
         clean = {name: _read(apps[name], labelled_rows(test, name)) for name in useful}
+        own = {
+            name: {
+                app: _own_app(fit(app, labelled_rows(train, name), own=setup.own_apps), labelled_rows(test, name))
+                for app in setup.apps_of(name)
+            }
+            for name in useful
+        }
         attackers = {
-            name: {model: fit(model, labelled_rows(known, name)) for model in setup.attackers} for name in sensitive
+            name: {
+                model: fit(model, labelled_rows(known, name), own=setup.own_attackers)
+                for model in setup.attackers_of(name)
+            }
+            for name in sensitive
         }
         raw = {
             name: {
@@ -177,7 +205,7 @@ class Evaluator:
             for name, models in attackers.items()
         }
         from_useful = {name: _from_useful(name, known, attacked, useful=useful) for name in sensitive}
-        return cls(train, test, setup, apps, clean, attackers, raw, from_useful, enrolment, enrolled)
+        return cls(train, test, setup, apps, clean, attackers, raw, from_useful, own, enrolment, enrolled)
 
     def rows(self, name: str) -> tuple[LabelledRows, LabelledRows]:
         """Raw windows that carry a label of this inference, to learn from and to be tested on."""
@@ -202,13 +230,20 @@ class Evaluator:
         app, model = self.apps[name], self.setup.app if self.setup.retrained == SAME else self.setup.retrained
         retrained = None if model is None else _read(self._fit(model, learn), test)
         held = None if tested.draws is None else test.predictions(read_draws(app, test))
-        return Apps(self.clean[name], _read(app, test), retrained, held)
+        own = {
+            own: Apps(clean, _read(each, test), _read(self._fit(own, learn, self.setup.own_apps), test))
+            for own, (each, clean) in self.own.get(name, {}).items()
+        }
+        return Apps(self.clean[name], _read(app, test), retrained, held, own)
 
     def _attacks(self, name: str, seen: ReleasedRows, tested: ReleasedRows) -> Attacks:
         enrolled, attacked = self._attacked(seen, tested)
         learn, test = _both(name, enrolled, attacked)
         setup, raw = self.setup, self.raw[name]
-        attacks = {model: attack(self._fit(model, learn), test, pools=setup.pools) for model in setup.attackers}
+        attackers = setup.attackers_of(name)
+        attacks = {
+            model: attack(self._fit(model, learn, setup.own_attackers), test, pools=setup.pools) for model in attackers
+        }
         if seen.code is not None and tested.code is not None:
             known = _both(name, *((side, _codes(released)) for side, released in (enrolled, attacked)))
             attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.pools)
@@ -241,11 +276,14 @@ class Evaluator:
         early, late = ((self.test[mask], tested.only(mask)) for mask in self.enrolment)
         return early, late
 
-    def _fit(self, model: str, rows: LabelledRows) -> TrainedModel:
-        return _fitted(model, rows, setup=self.setup, channels=self.train.samples.shape[2])
+    def _fit(self, model: str, rows: LabelledRows, own: OwnModels = NONE_OWN) -> TrainedModel:
+        return _fitted(model, rows, setup=self.setup, channels=self.train.samples.shape[2], own=own)
 
 
-def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int) -> TrainedModel:
+def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int, own: OwnModels = NONE_OWN) -> TrainedModel:
+    """By its name: one of the user's own, or a built-in one."""
+    if model in own:
+        return own[model].fit(rows.rows, rows.labels)
     return fit_model(model, rows.rows, rows.labels, seed=setup.seed, channels=channels)
 
 
@@ -266,6 +304,10 @@ def _codes(released: ReleasedRows) -> ReleasedRows:
     """The code behind each window, as if it were what is released."""
     assert released.code is not None
     return released._replace(windows=released.code[:, None].astype(float))
+
+
+def _own_app(app: TrainedModel, test: LabelledRows) -> tuple[TrainedModel, Predictions]:
+    return app, _read(app, test)
 
 
 def _read(app: TrainedModel, test: LabelledRows) -> Predictions:

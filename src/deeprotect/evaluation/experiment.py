@@ -276,7 +276,7 @@ def own_setting(policy: Policy) -> Setting:
 def holds_plan(windows: LabelledWindows, policy: Policy, plan: Plan) -> list[Plan]:
     """By the plan's own apps and attackers, on whole pieces of recordings, so that changes inside episodes count."""
     settings = [*hold_settings(windows, policy), *script_settings(windows, policy)]
-    split = SplitSpec("pieces", held_out=plan.split.held_out, most=plan.split.most)
+    split = plan.split if plan.split.sides else SplitSpec("pieces", held_out=plan.split.held_out, most=plan.split.most)
     return [Plan(settings, replace(plan.setup, pools=DRAWS), split)] if len(settings) > 1 else []
 
 

@@ -1,6 +1,6 @@
 """What an experiment found, in the shape of `results.json`; and a fold's predictions, from which it is summed up."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,8 @@ from deeprotect.training.labelled_windows import LabelledWindows, numbered
 
 SCHEMA = 3
 DIGITS = 4
+Line = dict[str, Any]
+"""Of a tidy table: one fact about one row."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,20 @@ class Recall:
 
 
 @dataclass(frozen=True)
+class OwnApp:
+    """Accuracies of an app of the user's own: before and after, and retrained on released windows."""
+
+    clean: float
+    app: float
+    app_ci: Interval
+    retrained: float | None
+
+
+@dataclass(frozen=True)
 class Useful:
     """Accuracies of one useful inference: the unchanged app before and after, the app retrained on released windows.
 
+    `apps` are the user's own, beside the built-in one.
     `held`: the unchanged app when it reads all windows of a draw together; None where each window is a draw.
     `by_person`: the unchanged app on each person (or group) alone, and `people_ci` the interval of their mean.
     """
@@ -63,6 +76,7 @@ class Useful:
     by_person: Sequence[float] = ()
     people_ci: Interval | None = None
     recall: Sequence[Recall] = ()
+    apps: Mapping[str, OwnApp] = field(default_factory=dict)
 
     @property
     def balanced(self) -> tuple[float, float] | None:
@@ -160,6 +174,29 @@ class Row:
         """The name of its curve in a picture."""
         return line_name(self.mechanism, self.guarantee)
 
+    @property
+    def head(self) -> Line:
+        """What tells it from other rows, in a table."""
+        names = ("line", "mechanism", "guarantee", "epsilon", "feature_extractor")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """One for each inference."""
+        for name, useful in self.useful.items():
+            low, high = useful.app_ci
+            facts = _only(useful, "clean app") | {"app_low": low, "app_high": high}
+            yield self.head | {"role": "useful", "inference": name} | facts | _only(useful, "retrained limit chance")
+        for name, each in self.sensitive.items():
+            low, high = each.adaptive_ci
+            facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
+            facts |= _only(each, "best_attacker from_useful limit chance") | {"at_most": each.at_most.get(1)}
+            yield self.head | {"role": "sensitive", "inference": name} | facts
+
+
+def _only(facts: Useful | Sensitive, names: str) -> Line:
+    return {name: getattr(facts, name) for name in names.split()}
+
 
 @dataclass(frozen=True)
 class FormCheck:
@@ -170,7 +207,7 @@ class FormCheck:
     found: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Rows, and what is needed to get them again (`run`: command, versions, seed, data fingerprint).
 
@@ -184,6 +221,18 @@ class Results:
     left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)  # where the time went: it never repeats
+
+    def frame(self) -> Any:
+        """A pandas data frame, a line for each row and inference, as in tables/results.csv; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame([line for row in self.rows for line in row.lines])
+
+    def __repr__(self) -> str:
+        first = self.rows[0] if self.rows else None
+        read = "" if first is None else "; ".join(_read_of(name, each) for name, each in first.inferences)
+        head = "" if first is None else f"; {first.line}{'' if first.epsilon is None else f' ε = {first.epsilon:g}'}: "
+        return f"<{len(self.rows)} rows{head}{read}>"
 
     def numbered(self, inferences: Collection[str]) -> "Results":
         """With classes of these inferences as numbers, the best read first: in no order that a list of names has."""
@@ -231,6 +280,10 @@ class Results:
         }
         plain: dict[str, Any] = _plain(content)
         return plain
+
+
+def _read_of(name: str, facts: Useful | Sensitive) -> str:
+    return f"{name} {facts.released[0]:.3f} (raw {facts.raw:.3f}, chance {facts.chance:.3f})"
 
 
 def may_be_people(results: Results, windows: LabelledWindows) -> list[str]:
@@ -283,6 +336,7 @@ class Apps:
     app: Predictions
     retrained: Predictions | None
     held: Predictions | None = None
+    own: Mapping[str, "Apps"] = field(default_factory=dict)
 
     def sum_up(self, epsilon: float | None) -> Useful:
         return Useful(
@@ -297,7 +351,14 @@ class Apps:
             by_person=tuple(self.app.by_person.tolist()),
             people_ci=of_people(self.app.by_person),
             recall=_recalls(self.clean, self.app),
+            apps={name: each.summed_up for name, each in self.own.items()},
         )
+
+    @property
+    def summed_up(self) -> OwnApp:
+        """As one of the user's own."""
+        retrained = None if self.retrained is None else self.retrained.accuracy
+        return OwnApp(self.clean.accuracy, self.app.accuracy, self.app.interval, retrained)
 
 
 def _recalls(clean: Predictions, app: Predictions) -> tuple[Recall, ...]:

@@ -64,6 +64,8 @@ class FittedFold:
                 return self._features()
             if setting.method.mechanism == ERASED:
                 return self._erased()
+            if setting.method.mechanism in self.evaluator.setup.own_methods:
+                return self._own(setting.method.mechanism)
             return seeded(self.protector(setting), self.evaluator.setup.seed, useful=self.policy.inferences.useful)
 
     def predictions(self, release: FoldRelease) -> FoldPredictions:
@@ -101,6 +103,11 @@ class FittedFold:
                 np.clip(feature_extractor.inverse_transform(feature_extractor.transform(private)), 0, 1)
             )
         )
+
+    def _own(self, name: str) -> FoldRelease:
+        setup = self.evaluator.setup
+        fitted = setup.own_methods[name].fit(self.train, self.policy.inferences.useful, seed=setup.seed)
+        return FoldRelease(lambda private, _: ReleasedRows(fitted(private)))
 
     def _erased(self) -> FoldRelease:
         """What is read behind erased directions, as windows of its code."""

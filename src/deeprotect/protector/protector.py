@@ -63,6 +63,7 @@ class Release(ReleaseSummary, Generic[T]):
     """
 
     table: T = field(kw_only=True)
+    labels: tuple[str, ...] = field(default=(), kw_only=True)  # that left as they were, because `labels` asked for it
 
     @classmethod
     def of(cls, table: T, summary: ReleaseSummary) -> Self:
@@ -70,7 +71,8 @@ class Release(ReleaseSummary, Generic[T]):
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"
-        return f"<{self.rows} released rows; {self.cost}; left out: {behind}>"
+        labels = f"; labels released as they are: {printable(', '.join(self.labels), 200)}" if self.labels else ""
+        return f"<{self.rows} released rows; {self.cost}; left out: {behind}{labels}>"
 
 
 Path_ = str | PathLike[str]
@@ -84,6 +86,7 @@ class ProtectOptions(TypedDict, total=False):
     columns: Sequence[str] | None
     keep_names: bool
     relative_time: bool
+    labels: bool
     ledger: Ledger | Path_ | None
     stream: str | None
     person: str | None
@@ -221,6 +224,7 @@ class Protector:
         columns: Sequence[str] | None = None,
         keep_names: bool = False,
         relative_time: bool = False,
+        labels: bool = False,
         ledger: Ledger | Path_ | None = None,
         stream: str | None = None,
         person: str | None = None,
@@ -244,6 +248,8 @@ class Protector:
             columns: The names of the columns, for a CSV file without a line of names.
             keep_names: Recordings, and files and folders of a data set, leave under their names, not as 1, 2, … .
             relative_time: Time counts from the beginning of each recording.
+            labels: For research on a table of one's own: the policy's labels leave as they are, beside the released
+                samples. Whoever has them has what is to be hidden; no guarantee covers them.
             ledger: Remembers charges and draws: a ledger, or the address of one, which needs the name of the `stream`,
                 and may have those of its `person` and of the `app` that gets the release. Without a `person`, those in
                 the table's column of that name, or the one that `map` says, are charged each on their own account.
@@ -258,7 +264,10 @@ class Protector:
         """
         if ready.comes_with_package(self.bundle.digest) and is_of_paths(source) and STANDARD not in paths_of(source):
             map = matched(source, self.bundle, mapped=map or {}, columns=columns)
-        passing = PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
+        labelled = self._labels if labels else ()
+        passing = PassThrough(
+            "named" if keep_names else "numbered", "relative" if relative_time else "absolute", labels=labelled
+        )
         read: Any = {"mapping": ColumnMap.of_release(self.policy, map), "passing": passing}
         who: Any = {"stream": stream, "person": person, "app": app, "allowed": allow_without_ldp}
         given: Any = {
@@ -268,7 +277,7 @@ class Protector:
         }
         releasing: Releasing = partial(released, bundle=self.bundle, progress=progress, names=columns, **read, **given)
         if isinstance(source, np.ndarray):
-            _refuse_beside_an_array(out, map or columns or keep_names or relative_time)
+            _refuse_beside_an_array(out, map or columns or keep_names or relative_time or labels)
             release: Release[Any] = Release.of(*release_array(source, self.bundle, dry_run=dry_run, **given))
         elif out is None and not dry_run:
             with releasing(source) as tables:
@@ -280,7 +289,7 @@ class Protector:
             release = Release.of(None, _write(source, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=3)
-        return release
+        return replace(release, labels=tuple(name for name in release.unchanged if name in labelled))
 
     @door
     def stream(
@@ -328,6 +337,12 @@ class Protector:
         account = Account(stream, person, app)
         price = Price.of_bundle(self.bundle, allow_without_ldp=allow_without_ldp)
         return StoredLedger(Database.existing_or_new(str(address)), account, price)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        """The columns that a training table has beside its samples."""
+        inferences = self.policy.inferences
+        return (*inferences.useful, *inferences.sensitive)
 
     def __repr__(self) -> str:
         inferences = self.policy.inferences
@@ -426,4 +441,4 @@ def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
     if out is not None:
         raise InputError("an array of windows is given back, not written; leave `out` away")
     if columns:
-        raise InputError("an array has no columns; leave map, columns, keep_names and relative_time away")
+        raise InputError("an array has no columns; leave map, columns, keep_names, relative_time and labels away")

@@ -92,7 +92,8 @@ def released(
     passing = passing or PassThrough()
     with open_source(table, numbers=numbers, columns=names, mapping=mapping) as source:
         by_person = ledger.is_by_person
-        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, where=source.where, by_person=by_person)
+        told: Any = {"where": source.where, "by_person": by_person, "labels": passing.labels}
+        columns = Columns.of(source.schema, bundle.schema, mapping=mapping, **told)
         schema = passing.schema(output_schema(source.schema, columns), columns)
         cells = BesideCells(columns, passing, pa.schema([each for each in schema if each.name not in columns.channels]))
         source_columns = (*source.schema.names, *columns.channels, columns.recording_name or "")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import TableError, printable, quoted_all
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import RecordingName, Schema
 from deeprotect.signals.schema import Floats
@@ -32,9 +32,16 @@ class Columns:
 
     @classmethod
     def of(
-        cls, table: pa.Schema, schema: Schema, *, mapping: Mapping[str, str], where: str, by_person: bool = False
+        cls,
+        table: pa.Schema,
+        schema: Schema,
+        *,
+        mapping: Mapping[str, str],
+        where: str,
+        by_person: bool = False,
+        labels: Sequence[str] = (),
     ) -> "Columns":
-        """Find every channel, or say which is missing and what the table has instead.
+        """Find every channel, or say which is missing and what the table has instead; `labels` are kept on request.
 
         To train on, time is also found under one of its usual names, for its cells must be time stamps. What leaves,
         a recording, whose cells may be anything, and who is charged is asked about where a column is only called so.
@@ -49,7 +56,9 @@ class Columns:
         said = (*(() if mapping.guesses else (TIME,)), RECORDING, *((PERSON,) if by_person else ()))
         roles = roles_of(table.names, mapping, channels=channels, where=where).settled(where, said=said)
         _check_beside(table, roles.columns, channels, where)
-        wanted = {*channels, roles.time, roles.recording}
+        if labels and not {*labels} & {*table.names}:
+            raise TableError(f"{where}: it has none of the labels that --labels asks for: {quoted_all(labels, ', ')}")
+        wanted = {*channels, roles.time, roles.recording, *labels}
         kept = tuple(name for name in table.names if name in wanted)
         dropped = tuple(name for name in table.names if name not in wanted)
         person = roles.person if by_person else None

@@ -26,6 +26,7 @@ class PassThrough:
     recording: Literal["named", "numbered"] = "numbered"
     time: Literal["absolute", "relative"] = "absolute"
     after: int = 0  # the number that was given last: one release of many files counts on
+    labels: tuple[str, ...] = ()  # columns of labels, which leave only for research on one's own table
 
     @property
     def untouched(self) -> tuple[str, ...]:
@@ -35,7 +36,8 @@ class PassThrough:
     def unchanged(self, columns: Columns) -> tuple[str, ...]:
         """The columns that leave as they are, in the order of the table."""
         found = {TIME: columns.time_name, RECORDING: columns.recording_name}
-        return tuple(name for name in columns.kept if name in [found[each] for each in self.untouched])
+        passed = {*self.labels, *(found[each] for each in self.untouched)}
+        return tuple(name for name in columns.kept if name in passed)
 
     def schema(self, output: pa.Schema, columns: Columns) -> pa.Schema:
         """Numbers need a type that holds them; time keeps its own."""

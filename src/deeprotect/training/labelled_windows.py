@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deeprotect.errors import InputError, TableError
+from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy import Policy
 from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
+from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
 
@@ -50,6 +51,8 @@ def rank_in_group(groups: Indices) -> Indices:
 
 MISSING = -1
 """The code of a row that lacks a label."""
+NONE, SOME, ALL = 0, 1, 2
+"""Of the rows of a window."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ class LabelledWindows:
     group: Indices | None = None  # what a split must keep together, where the caller names a column for it
     position: Indices | None = None  # number of each window in its recording, from which episodes are counted
     recorded: Indices | None = None  # samples of each window that were recorded; the rest repeat the last of them
+    tested: Indices | None = None  # ALL, SOME or NONE of its rows, where the caller names rows to be tested on
 
     @property
     def followed(self) -> NDArray[np.bool_]:
@@ -185,7 +189,7 @@ class LabelledWindows:
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         given = {"person": self.person, "place": self.place, "group": self.group, "position": self.position}
-        given["recorded"] = self.recorded
+        given |= {"recorded": self.recorded, "tested": self.tested}
         kept: Any = {name: None if each is None else each[chosen] for name, each in given.items()}
         labels = {name: column[chosen] for name, column in self.labels.items()}
         return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen], **kept)
@@ -226,6 +230,7 @@ def read_windows(
     policy: Policy,
     *,
     group: str | None = None,
+    tested: tuple[str, Sequence[str]] | None = None,
     mapped: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
     tails: bool = False,
@@ -233,16 +238,20 @@ def read_windows(
     """Cut a whole table into windows; a window has a label only where all its rows agree on it.
 
     A last window that is mostly padding is left out, unless `tails` are wanted as well. `group` names a column whose
-    values a split keeps together. `mapped` says for this table which columns are meant (`{"time": "Timestamp"}`), and
-    `columns` names those of a text file that has no names.
+    values a split keeps together, `tested` one with the values that are tested on. `mapped` says for this table which
+    columns are meant (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     mapping = ColumnMap.of(policy, mapped)
     people = mapping.get(PERSON) or None
-    wanted = list(dict.fromkeys([*inferences, *filter(None, [people, group])]))
+    side = None if tested is None else tested[0]
+    wanted = list(dict.fromkeys([*inferences, *filter(None, [people, group, side])]))
     numbers = [mapping.get(name, name) for name in schema.names]
     with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
         found = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
+        if side is not None and side not in source.schema.names:
+            listed = printable(", ".join(source.schema.names), MOST_LISTED)
+            raise TableError(f"{source.where}: no column '{printable(side)}' to split by; it has: {listed}")
         _check_labels(source.schema, wanted, source.where)
         needed = source.only({*found.kept, *wanted}).by_rows()
         rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(needed, found, schema)]
@@ -254,7 +263,18 @@ def read_windows(
     codes = {name: _codes(labels.column(name)) for name in inferences}
     person, grouped = (None if name is None else _codes(labels.column(name))[0] for name in (people, group))
     windows = _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
+    if tested is not None:
+        shares = _shares(batches, *_codes(labels.column(tested[0])), {*tested[1]})
+        windows = replace(windows, tested=shares)
     return windows if tails else windows[windows.worth_keeping]
+
+
+def _shares(batches: list[Windows], codes: Indices, names: Labels, values: set[str]) -> Indices:
+    """Of each window whether all, some or none of its rows have one of the values."""
+    has = np.array([name in values for name in names.tolist()], dtype=np.int64)[codes]
+    starts = np.concatenate([batch.frame.first_rows for batch in batches])
+    lowest, highest = np.minimum.reduceat(has, starts), np.maximum.reduceat(has, starts)
+    return np.asarray(np.where(lowest == highest, np.where(lowest == 1, ALL, NONE), SOME))
 
 
 def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> None:
@@ -314,3 +334,32 @@ def _assemble(
         place_in(numbers[starts]),
         lengths,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WindowRows:
+    """Windows for scikit-learn, those that `evaluate` learns from and tests on, in its order.
+
+    `X` is (window, time * channels + channel) in the policy's units. `y` holds the useful label, or one column for each
+    of several, and `labels` those of every inference by name: None where the rows of a window disagree or have none.
+    `groups` numbers people, where the policy names a column for them, or else recordings; `recording` always these.
+    """
+
+    X: Floats
+    y: Labels
+    groups: Indices
+    labels: dict[str, Labels]
+    recording: Indices
+
+    @classmethod
+    def of(cls, windows: LabelledWindows, policy: Policy) -> Self:
+        useful = policy.inferences.useful
+        y = windows.labels[useful[0]] if len(useful) == 1 else windows.targets(useful)
+        samples = policy.schema().unscale(windows.samples).reshape(len(windows), -1)
+        return cls(samples, y, windows.people, windows.labels, windows.recording)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} windows of {self.X.shape[1]} values; labels: {', '.join(self.labels)}>"

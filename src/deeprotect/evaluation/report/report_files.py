@@ -12,59 +12,46 @@ from typing import Any
 
 from deeprotect.evaluation.report.drawing import Drawing
 from deeprotect.evaluation.report.page import Page
-from deeprotect.evaluation.results import DIGITS, Confusion, Results, Row, Sensitive, Useful
+from deeprotect.evaluation.results import DIGITS, Confusion, Line, Results, Row
 from deeprotect.tables.atomic import files_into, whole_file
 from deeprotect.version import __version__
-
-Line = dict[str, Any]
 
 
 def tables(results: Results) -> dict[str, str]:
     """The text of each table by its file's name; a table without lines is the empty text."""
     rows = results.rows
     contents = {
-        "results": [line for row in rows for line in _accuracies(row)],
+        "results": [line for row in rows for line in row.lines],
+        "apps": [line for row in rows for line in _own_apps(row)],
         "recall": [line for row in rows for line in _recalls(row)],
         "attackers": [line for row in rows for line in _attackers(row)],
         "pooled": [line for row in rows for line in _pooled(row)],
         "confusion": [line for row in rows for line in _confusions(row)],
-        "signal": [_head(row) | {"channel": name, "mae": error} for row in rows for name, error in row.signal.items()],
+        "signal": [row.head | {"channel": name, "mae": error} for row in rows for name, error in row.signal.items()],
         "form": [asdict(check) for check in results.form],
     }
     return {f"{name}.csv": csv_text(lines) for name, lines in contents.items()}
 
 
-def _head(row: Row) -> Line:
-    return {name: getattr(row, name) for name in ("line", "mechanism", "guarantee", "epsilon", "feature_extractor")}
-
-
-def _accuracies(row: Row) -> Iterator[Line]:
-    for name, useful in row.useful.items():
-        low, high = useful.app_ci
-        facts = _only(useful, "clean app") | {"app_low": low, "app_high": high}
-        yield _head(row) | {"role": "useful", "inference": name} | facts | _only(useful, "retrained limit chance")
-    for name, each in row.sensitive.items():
-        low, high = each.adaptive_ci
-        facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
-        facts |= _only(each, "best_attacker from_useful limit chance") | {"at_most": each.at_most.get(1)}
-        yield _head(row) | {"role": "sensitive", "inference": name} | facts
+def _own_apps(row: Row) -> Iterator[Line]:
+    for name, facts in row.useful.items():
+        for app, each in facts.apps.items():
+            low, high = each.app_ci
+            read = {"clean": each.clean, "released": each.app, "released_low": low, "released_high": high}
+            yield row.head | {"inference": name, "app": app} | read | {"retrained": each.retrained}
 
 
 def _recalls(row: Row) -> Iterator[Line]:
     for name, facts in row.useful.items():
         for each in facts.recall:
             read = {"windows": each.windows, "clean": each.clean, "app": each.app}
-            yield _head(row) | {"inference": name, "class": each.name} | read
-
-
-def _only(facts: Useful | Sensitive, names: str) -> Line:
-    return {name: getattr(facts, name) for name in names.split()}
+            yield row.head | {"inference": name, "class": each.name} | read
 
 
 def _attackers(row: Row) -> Iterator[Line]:
     for name, facts in row.sensitive.items():
         for attacker, accuracy in facts.attackers.items():
-            yield _head(row) | {"inference": name, "attacker": attacker, "accuracy": accuracy}
+            yield row.head | {"inference": name, "attacker": attacker, "accuracy": accuracy}
 
 
 def _pooled(row: Row) -> Iterator[Line]:
@@ -72,14 +59,14 @@ def _pooled(row: Row) -> Iterator[Line]:
         for size in sorted({*facts.pooled, *facts.pooled_raw}):
             both = {"accuracy": facts.pooled.get(size), "raw": facts.pooled_raw.get(size)}
             both |= {"blind": facts.pooled_blind.get(size), "at_most": facts.at_most.get(size)}
-            yield _head(row) | {"inference": name, "windows": size} | both
+            yield row.head | {"inference": name, "windows": size} | both
 
 
 def _confusions(row: Row) -> Iterator[Line]:
     for role, group in (("useful", row.useful), ("sensitive", row.sensitive)):
         for name, facts in group.items():
             for cell in _cells(facts.confusion):
-                yield _head(row) | {"role": role, "inference": name} | cell
+                yield row.head | {"role": role, "inference": name} | cell
 
 
 def _cells(confusion: Confusion | None) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.attack.models import MODELS
+from deeprotect.attack.own_models import own_methods, own_models
+from deeprotect.attack.split_spec import SplitSpec, split_of_column, split_of_masks
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
@@ -24,7 +26,7 @@ from deeprotect.evaluation.experiment import (
     strangers_plans,
     strangers_rows,
 )
-from deeprotect.evaluation.methods import Method, Setting, check_seed, grid, select
+from deeprotect.evaluation.methods import WORDS, Method, Setting, check_seed, grid, select
 from deeprotect.evaluation.report import layout
 from deeprotect.evaluation.report import report_files as files
 from deeprotect.evaluation.report.page import aim
@@ -111,11 +113,18 @@ MEASURED = 0.93
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What a user asks for; empty means all mechanisms, or the usual ε."""
+    """What a user asks for; empty means all mechanisms, or the usual ε.
+
+    `split` is a kind, COLUMN=VALUE, a column with its values, or windows to train on and to test on. `apps`,
+    `attackers` and `methods` are the user's own, by name.
+    """
 
     mechanisms: Sequence[str] = ()
     epsilons: Sequence[float] = ()
-    split: str = "time"
+    apps: Mapping[str, Any] = field(default_factory=dict)
+    attackers: Mapping[str, Any] = field(default_factory=dict)
+    methods: Mapping[str, Any] = field(default_factory=dict)
+    split: Any = "time"
     group: str | None = None
     strangers: str | None = None
     folds: int = 1
@@ -136,6 +145,39 @@ class EvaluateRequest:
         if self.strangers and self.group not in (None, self.strangers):
             raise InputError("--strangers and --group keep the values of one column together; name the same")
         check_seed(self.seed)
+        if self.split_kind is None and self.folds != 1:
+            raise InputError("--folds is for the splits that we make; leave it out beside a split of your own")
+        for name in self.attackers:
+            if name in MODELS:
+                raise InputError(f"attacker '{name}' is there already; choose another name")
+        for name in self.methods:
+            if name in WORDS or name == "auto":
+                raise InputError(f"method '{name}' is there already; choose another name")
+        if not self.split_kind:
+            _ = self._tested  # refused here, before the table is read
+
+    @property
+    def split_kind(self) -> str | None:
+        """One of ours; None for a split of the user's own."""
+        return self.split if isinstance(self.split, str) and "=" not in self.split else None
+
+    @property
+    def _tested(self) -> tuple[str, tuple[str, ...]] | None:
+        """The column and the values that are tested on; None for windows that are given themselves."""
+        if isinstance(self.split, str) and "=" in self.split:
+            column, _, values = self.split.partition("=")
+            found = column.strip(), tuple(filter(None, map(str.strip, values.split(","))))
+        elif isinstance(self.split, Mapping):
+            if len(self.split) != 1:
+                raise InputError("--split: give one column and the values that are tested on")
+            ((column, given),) = self.split.items()
+            several = given if isinstance(given, list | tuple | set) else [given]
+            found = str(column), tuple(map(str, several))
+        else:
+            return None
+        if not (found[0] and found[1]):
+            raise InputError("--split: write COLUMN=VALUE, or COLUMN=VALUE,VALUE: rows with these values are tested on")
+        return found
 
     def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
         """The plan, and what cannot be in it."""
@@ -143,6 +185,7 @@ class EvaluateRequest:
         if not methods:
             raise InputError(f"nothing can be measured: {'; '.join(left_out)}")
         settings = grid(methods, self.epsilons or self._usual(policy.privacy.epsilon))
+        settings += [Setting(Method(name, "none", peer=True)) for name in self.methods]
         return self.plan_of(settings if self.mechanisms else [Setting.of(policy), *settings]), left_out
 
     def _usual(self, own: float) -> tuple[float, ...]:
@@ -153,13 +196,29 @@ class EvaluateRequest:
 
     def plan_of(self, settings: Sequence[Setting]) -> Plan:
         setup = Setup(retrained="extra_trees", seed=self.seed)
-        split = SplitSpec(self.split, folds=self.folds, repeats=self.repeats)
+        split = SplitSpec(self.split_kind or "time", folds=self.folds, repeats=self.repeats)
         if self.quick:
             setup, split = replace(setup, attackers=QUICK_ATTACKERS), replace(split, most=QUICK_WINDOWS)
         return Plan(settings, setup, split, self.jobs)
 
+    def settled(self, plan: Plan, windows: LabelledWindows, policy: Policy) -> Plan:
+        """With what is the user's own; the windows say which classes there are, and how a column splits them."""
+        given: Any = {"windows": windows, "schema": policy.schema()}
+        setup = replace(
+            plan.setup,
+            own_apps=own_models(self.apps, "app", inferences=policy.inferences.useful, **given),
+            own_attackers=own_models(self.attackers, "attacker", inferences=policy.inferences.sensitive, **given),
+            own_methods=own_methods(self.methods, policy.schema()),
+        )
+        if self.split_kind:
+            return replace(plan, setup=setup)
+        tested = self._tested
+        split = split_of_masks(windows, self.split) if tested is None else split_of_column(windows, *tested)
+        return replace(plan, setup=setup, split=replace(split, repeats=self.repeats, most=plan.split.most))
+
     def read(self, table: Any, policy: Policy) -> LabelledWindows:
-        return read_windows(table, policy, group=self.strangers or self.group, mapped=self.mapped, columns=self.columns)
+        beside: Any = {"group": self.strangers or self.group, "tested": None if self.split_kind else self._tested}
+        return read_windows(table, policy, **beside, mapped=self.mapped, columns=self.columns)
 
     def beginning(self, table: Any, policy: Policy) -> pa.Table:
         """The first rows, for checks of form."""
@@ -185,13 +244,15 @@ class EvaluateRequest:
 
 
 def evaluate(
-    policy: Policy, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
+    policy: Policy, table: Any, out: Path | None, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> Results:
-    """Writes report.html, results.json, figures and tables into `out`."""
+    """Writes report.html, results.json, figures and tables into `out`, where there is one."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
-    refuse_unwritable_folder(out)
+    if out is not None:
+        refuse_unwritable_folder(out)
     windows = request.read(table, policy)
+    plan = request.settled(plan, windows, policy)
     who = request.strangers
     apart = {} if who is None else strangers_plans(windows, policy, plan, column=who)
     held = [] if request.quick else holds_plan(windows, policy, plan)
@@ -216,7 +277,8 @@ def evaluate(
     title = f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
     nearest = plan.nearest(policy.privacy.epsilon)
     page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=found.excerpt, epsilon=nearest)
-    files.write(out, results, page)
+    if out is not None:
+        files.write(out, results, page)
     progress(1.0)
     return results
 
@@ -251,8 +313,8 @@ def described(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, fo
         "split": plan.split.words,
         "quick": request.quick,
         "drawn": found.excerpt.origin if found.excerpt else "no signal",
-        "app": plan.setup.app,
-        "attackers": ", ".join(plan.setup.attackers),
+        "app": ", ".join([plan.setup.app, *plan.setup.own_apps]),
+        "attackers": ", ".join([*plan.setup.attackers, *plan.setup.own_attackers]),
         "seed": request.seed,
         "versions": files.versions(),
     }
@@ -271,10 +333,11 @@ def _shipped(fold: FittedFold, _: Setting, *, bundle: Bundle) -> FoldRelease:
 
 
 def evaluate_bundle(
-    bundle: Bundle, table: Any, out: Path, *, request: EvaluateRequest, progress: Progress = lambda _: None
+    bundle: Bundle, table: Any, out: Path | None, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> Results:
     """Writes the same files as `evaluate` does, on one row: what is shipped."""
-    refuse_unwritable_folder(out)
+    if out is not None:
+        refuse_unwritable_folder(out)
     policy, event, manifest = _as_kept(bundle), bundle.mechanism.event, bundle.manifest
     made_from = f"from windows with fingerprint {manifest.training.fingerprint[:16]}…"
     origin = {"bundle": f"made {manifest.created}, {made_from}", "other_windows": OTHER_WINDOWS}
@@ -285,6 +348,7 @@ def evaluate_bundle(
             "back from training"
         )
     plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.policy_guarantee), event.epsilon)])
+    plan = request.settled(plan, windows, policy)
     shares = lambda share: progress(MEASURED * share)  # noqa: E731
     found = run(
         windows, policy, plan, choose=request.choose, release_of=partial(_shipped, bundle=bundle), progress=shares
@@ -300,7 +364,8 @@ def evaluate_bundle(
     title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still tells"
     lead = aim(policy, below="Below, a bundle as it is shipped releases windows; an app reads them, and attackers try.")
     page = layout.lay_out(results, policy, title=title, lead=lead, excerpt=found.excerpt, epsilon=event.epsilon)
-    files.write(out, results, page)
+    if out is not None:
+        files.write(out, results, page)
     progress(1.0)
     return results
 
