@@ -146,6 +146,7 @@ def evaluate(
     *,
     out: Path_ | None = None,
     bundle: Path_ | None = None,
+    sensitive: Names = (),
     mechanism: Names = (),
     epsilon: float | Sequence[float] = (),
     apps: Own = (),
@@ -175,6 +176,8 @@ def evaluate(
     """
     mechanisms, epsilons = _several(mechanism), (epsilon,) if isinstance(epsilon, float | int) else tuple(epsilon)
     _check_asked(policy, bundle, data, chosen=bool(mechanisms or epsilons or strangers))
+    if sensitive and bundle is None:
+        raise InputError("--sensitive is for --bundle; a POLICY names its own sensitive inferences")
     if isinstance(split, str) and split == "group" and group is None:
         raise InputError("--split group needs the column to split by; give it with --group")
     from deeprotect.attack.own_models import loaded
@@ -200,6 +203,7 @@ def evaluate(
         apps=loaded(apps, "app"),
         attackers=loaded(attackers, "attacker"),
         methods=loaded(methods, "method"),
+        sensitive=_several(sensitive),
         split="group" if by_group else split,
         jobs=processes_or_cluster(jobs, scheduler),
         quick=quick,
@@ -212,6 +216,7 @@ def evaluate(
             policy,
             data=data,
             bundle=bundle,
+            sensitive=_several(sensitive),
             mechanism=mechanisms,
             epsilon=epsilons,
             quick=quick,

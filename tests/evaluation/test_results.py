@@ -48,6 +48,7 @@ def test_results_have_the_agreed_shape() -> None:
             "by_person": [],
             "people_ci": None,
             "recall": [],
+            "apps": {},
         }
     }
     assert row["sensitive"] == {
@@ -66,6 +67,7 @@ def test_results_have_the_agreed_shape() -> None:
             "pooled_blind": {},
             "confusion": None,
             "at_most": {},
+            "whole": None,
         }
     }
 

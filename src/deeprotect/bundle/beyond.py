@@ -93,6 +93,11 @@ def _facts(found: Excess | None, bundle: Bundle, name: str, numbers: Any) -> Ite
     for key, reader in (("adaptive", "attacker retrained on released windows"), ("raw", "attacker on raw windows")):
         if key in numbers:
             yield f"{reader} {numbers[key]:.3f}"
+    if {"recording", "recording_raw"} <= numbers.keys():
+        yield (
+            f"attacker with all held-out windows of a recording {numbers['recording']:.3f} released, "
+            f"{numbers['recording_raw']:.3f} raw"
+        )
 
 
 def of_longer(bundle: Bundle) -> Iterator[str]:

@@ -22,6 +22,7 @@ from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
 from deeprotect.policy.policy import Policy, is_quick
 from deeprotect.policy.sections import LONGEST_NOTE
+from deeprotect.policy.usual_names import is_person
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Opening, opening, promise, span
@@ -177,11 +178,41 @@ def measured(bundle: Bundle) -> Iterator[str]:
     for result in bundle.manifest.results:
         yield from _useful(result, bundle)
     yield from beyond.readings(bundle)
+    for result in bundle.manifest.results:
+        yield from new_people(result, bundle.policy)
     if any(result.sensitive for result in bundle.manifest.results):
         yield "Apps and attackers are forests on features of windows; attackers learn from released ones, with labels."
         yield "`deeprotect evaluate --bundle` also runs stronger attackers."
     else:
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
+
+
+def new_people(result: Measured, policy: Policy) -> Iterator[str]:
+    """The same apps and attackers on people who were kept aside from training; or why that was not measured."""
+    unseen, inferences, people = result.unseen, policy.inferences, policy.training.people
+    if unseen is None:
+        known = (*inferences.useful, *inferences.sensitive)
+        named = people or next((each for each in known if is_person(each)), None)
+        if named is None:
+            why = 'the policy does not say who people are; add [training] people = "COLUMN"'
+        elif named in known:
+            column = quoted(named)
+            why = f"it has learnt from everybody; `deeprotect evaluate --strangers` with {column} trains without some"
+        else:
+            why = "there were too few people to keep some of them aside"
+        yield f"New people, whom the protector has never met: not measured, because {why}."
+        return
+    for name, numbers in unseen.useful.items():
+        if "app" in numbers:
+            yield (
+                f"{quoted(name)} of {unseen.people} new people, whom the protector has never met: {_listed(numbers)}"
+            )
+    for name, read in unseen.sensitive.items():
+        if {"adaptive", "recording", "chance"} <= read.keys():
+            yield (
+                f"{quoted(name)} of new people: attacker from one window {read['adaptive']:.3f}, from a whole "
+                f"recording {read['recording']:.3f}, guessing the most common class {read['chance']:.3f}"
+            )
 
 
 def _useful(result: Measured, bundle: Bundle) -> Iterator[str]:

@@ -57,6 +57,8 @@ def check_names_known(policy: Policy, mechanism: Mechanism, *, manifest: Manifes
     useful, sensitive = set(policy.inferences.useful), set(policy.inferences.sensitive)
     strange = {name for result in manifest.results for name in {*result.useful, *result.classes} - useful}
     strange |= {name for result in manifest.results for name in {*result.sensitive} - sensitive}
+    unseen = [result.unseen for result in manifest.results if result.unseen is not None]
+    strange |= {name for each in unseen for name in ({*each.useful} - useful) | ({*each.sensitive} - sensitive)}
     strange |= set() if manifest.kept is None else {*manifest.kept.blind} - sensitive
     strange |= {*manifest.training.classes} - useful - sensitive | {
         *mechanism.event.inferences,

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from deeprotect.bundle.kept import Kept
 from deeprotect.errors import BundleError, quoted
@@ -28,7 +28,7 @@ Version = Annotated[
     Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
 ]
 Package = Literal["deeprotect", "card", "torch", "scikit-learn", "numpy"]
-CARD_WORDING = "4"
+CARD_WORDING = "5"
 """Said in the manifest, which may be signed: where it says another, this version did not write the card."""
 Name = Literal["channel", "laplace", "paper", "baseline"]
 Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]
@@ -76,6 +76,20 @@ class ClassRead(BaseModel):
     code: Literal["own", "none"] = "own"
 
 
+UsefulRead = dict[Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_balanced"], Share]
+SensitiveRead = dict[Literal["raw", "adaptive", "chance", "recording", "recording_raw"], Share]
+"""`recording`: from all held-out windows of a recording together."""
+
+
+class Unseen(BaseModel):
+    """The same apps and attackers on people of whom the protector has learnt nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+    people: Count
+    useful: dict[str, UsefulRead]
+    sensitive: dict[str, SensitiveRead] = Field(default_factory=dict)
+
+
 class Measured(BaseModel):
     """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
 
@@ -84,9 +98,15 @@ class Measured(BaseModel):
     guarantee: Guarantee
     epsilon: float
     windows: Count
-    useful: dict[str, dict[Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_balanced"], Share]]
+    useful: dict[str, UsefulRead]
     classes: dict[str, list[ClassRead]] = Field(default_factory=dict)
-    sensitive: dict[str, dict[Literal["raw", "adaptive", "chance"], Share]] = Field(default_factory=dict)
+    sensitive: dict[str, SensitiveRead] = Field(default_factory=dict)
+    unseen: Unseen | None = None
+
+    @model_serializer(mode="wrap")
+    def _stated(self, stated: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what was not measured, so that a bundle from before keeps its digest."""
+        return {key: value for key, value in stated(self).items() if key != "unseen" or value is not None}
 
 
 class FeatureExtractorRecord(BaseModel):

@@ -45,6 +45,10 @@ def evaluate(
         Path | None,
         Option(metavar="BUNDLE", help="Measure this bundle as it ships, on a table it was not trained on."),
     ] = None,
+    sensitive: Annotated[
+        list[str] | None,
+        Option("--sensitive", metavar="LABEL", help="With --bundle: attack this label, too; repeatable."),
+    ] = None,
     mechanism: Annotated[
         list[str] | None,
         Option("--mechanism", metavar="M", help="Only this mechanism; repeatable."),

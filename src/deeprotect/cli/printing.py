@@ -153,7 +153,7 @@ def results_table(results: dict[str, Any]) -> None:
         own = " (the policy's own)" if row.get("own") else ""
         table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *attackers)
     console.print(table)
-    for line in own_lines(rows):
+    for line in (*own_lines(rows), *whole_lines(rows[0]), *new_people_lines(results.get("strangers") or {})):
         console.print(line, markup=False)
     for row in rows:
         if row.get("note"):
@@ -169,6 +169,43 @@ def own_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 retrained = f", retrained {read['retrained']:.3f}" if read["retrained"] is not None else ""
                 numbers = f"raw {read['clean']:.3f}, released {read['app']:.3f}{retrained}"
                 yield f"your app {quoted(app)} on {quoted(name)}, {row['mechanism']}{epsilon}: {numbers}"
+
+
+def whole_lines(row: Mapping[str, Any]) -> Iterator[str]:
+    """Of the first row, what attackers read who have a whole recording, beside those of a single window."""
+    for name, one in row["sensitive"].items():
+        whole = one.get("whole")
+        if whole is not None:
+            most = "" if whole["at_most"] is None else f", at most {whole['at_most']:.3f}"
+            guess = max(whole["from_useful"], whole["chance"])
+            yield (
+                f"{quoted(name)} from one window: released {one['adaptive']:.3f}, raw {one['raw']:.3f}; from all "
+                f"tested windows of a recording ({whole['recordings']} of them): released {whole['released']:.3f}{most}"
+                f", raw {whole['raw']:.3f}, the useful labels alone {guess:.3f}"
+            )
+
+
+def new_people_lines(people: Mapping[str, Any]) -> Iterator[str]:
+    """People whom the protector was not trained on, beside people whom it knows; attackers know both."""
+    if not people:
+        return
+    met, new = people["met"], people["strangers"]
+    for name, one in new["useful"].items():
+        known = met["useful"][name]
+        yield (
+            f"{quoted(name)} of new people, whom the protector has never met: app {one['app']:.3f} (raw "
+            f"{one['clean']:.3f}); of people whom it knows {known['app']:.3f} (raw {known['clean']:.3f})"
+        )
+    for name, one in new["sensitive"].items():
+        known = met["sensitive"][name]
+        yield (
+            f"{quoted(name)} of new people: attacker {one['adaptive']:.3f}{_whole(one)}; of people whom it knows "
+            f"{known['adaptive']:.3f}{_whole(known)}"
+        )
+
+
+def _whole(one: Mapping[str, Any]) -> str:
+    return "" if one.get("whole") is None else f", from a whole recording {one['whole']['released']:.3f}"
 
 
 MOST_CLASSES = 12

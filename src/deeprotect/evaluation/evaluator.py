@@ -17,8 +17,8 @@ from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.own_models import OwnMethod, OwnModel
 from deeprotect.attack.predictions import Predictions
 from deeprotect.errors import TableError
-from deeprotect.evaluation.beyond import Misread
-from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions
+from deeprotect.evaluation.beyond import WHOLE, Misread
+from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions, WholeRecordings
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
@@ -112,6 +112,11 @@ class Setup:
     own_attackers: OwnModels = field(default_factory=dict, hash=False)
     own_methods: Mapping[str, OwnMethod] = field(default_factory=dict, hash=False)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of pools; where there are any, attackers also put together all tested windows of a recording."""
+        return (*self.pools, WHOLE) if self.pools else ()
+
     def attackers_of(self, inference: str) -> list[str]:
         """Of this inference: what was fitted elsewhere may know nothing of it."""
         own = [name for name, each in self.own_attackers.items() if inference in each.inferences]
@@ -200,7 +205,7 @@ class Evaluator:
         }
         raw = {
             name: {
-                model: attack(each, labelled_rows(attacked, name), pools=setup.pools) for model, each in models.items()
+                model: attack(each, labelled_rows(attacked, name), pools=setup.sizes) for model, each in models.items()
             }
             for name, models in attackers.items()
         }
@@ -242,11 +247,13 @@ class Evaluator:
         setup, raw = self.setup, self.raw[name]
         attackers = setup.attackers_of(name)
         attacks = {
-            model: attack(self._fit(model, learn, setup.own_attackers), test, pools=setup.pools) for model in attackers
+            model: attack(self._fit(model, learn, setup.own_attackers), test, pools=setup.sizes) for model in attackers
         }
         if seen.code is not None and tested.code is not None:
             known = _both(name, *((side, _codes(released)) for side, released in (enrolled, attacked)))
-            attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.pools)
+            attacks[CODE_TABLE] = attack(self._fit(CODE_TABLE, known[0]), known[1], pools=setup.sizes)
+        blind = self._blind(name, enrolled, attacked)
+        whole = WholeRecordings.of(attacks, raw, blind[WHOLE]) if WHOLE in blind else None
         return Attacks(
             raw={model: window for model, (window, _) in raw.items()},
             static={model: reread(each, learn, test) for model, each in self.attackers[name].items()},
@@ -254,7 +261,8 @@ class Evaluator:
             pooled={size: {model: pooled[size] for model, (_, pooled) in attacks.items()} for size in setup.pools},
             pooled_raw={size: {model: pooled[size] for model, (_, pooled) in raw.items()} for size in setup.pools},
             from_useful=self.from_useful[name],
-            pooled_blind=self._blind(name, enrolled, attacked),
+            pooled_blind={size: each for size, each in blind.items() if size != WHOLE},
+            whole=whole,
         )
 
     def _blind(self, name: str, enrolled: Side, attacked: Side) -> Mapping[int, Predictions]:
@@ -265,7 +273,7 @@ class Evaluator:
         told = Told.of([side for side, _ in sides], [draws for _, draws in sides], [*self.apps], name)
         cut = name, str(joblib.hash(told))
         if cut not in self._guessed:
-            guesses = {size: blind(*told, size=size, seed=self.setup.seed) for size in self.setup.pools}
+            guesses = {size: blind(*told, size=size, seed=self.setup.seed) for size in self.setup.sizes}
             self._guessed[cut] = {size: Predictions.of(*each).either_way() for size, each in guesses.items()}
         return self._guessed[cut]
 
@@ -326,4 +334,7 @@ def _check_labelled(name: str, train: LabelledWindows, test: LabelledWindows) ->
             raise TableError(f"no window {what} has a label '{name}'; give longer recordings or more of them")
     known = [{label for label in side.labels[name] if label is not None} for side in (train, test)]
     if not known[0] & known[1]:
-        raise TableError(f"no class of '{name}' is on both sides of the split; split in another way")
+        raise TableError(
+            f"no class of '{name}' is on both sides of the split; split in another way, or measure new people, whose "
+            "earlier windows attackers have seen, with --strangers COLUMN"
+        )

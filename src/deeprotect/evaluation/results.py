@@ -9,7 +9,7 @@ import numpy as np
 
 from deeprotect.attack.attackers import best
 from deeprotect.attack.predictions import Interval, Predictions, of_people
-from deeprotect.evaluation.beyond import Beyond, Misread, excess
+from deeprotect.evaluation.beyond import WHOLE, Beyond, Misread, excess
 from deeprotect.evaluation.methods import is_ldp, line_name
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.channel.beyond import at_most
@@ -97,6 +97,19 @@ class Useful:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """Accuracies of attackers who put all tested windows of a recording (and label) together, of so many recordings."""
+
+    recordings: int
+    raw: float
+    released: float
+    released_ci: Interval
+    from_useful: float
+    chance: float
+    at_most: float | None = None
+
+
+@dataclass(frozen=True)
 class Sensitive:
     """Accuracies of attackers on one sensitive inference; `limit` is None where ε bounds nothing.
 
@@ -117,11 +130,16 @@ class Sensitive:
     pooled_blind: Mapping[int, float] = field(default_factory=dict)  # by who is told those draws' useful labels only
     confusion: Confusion | None = None  # of the best retrained attacker
     at_most: Mapping[int, float] = field(default_factory=dict)  # by so many draws, as far as the coder misreads them
+    whole: Whole | None = None
 
     def bounded(self, folds: Sequence[Misread]) -> "Sensitive":
         """With what nobody exceeds: guessing from useful labels, and what misread draws can add to it."""
         blind = {1: self.floor} | {size: max(self.floor, each) for size, each in self.pooled_blind.items()}
-        return replace(self, at_most={size: at_most(each, excess(folds, size)) for size, each in blind.items()})
+        bounds = {size: at_most(each, excess(folds, size)) for size, each in blind.items()}
+        if self.whole is None:
+            return replace(self, at_most=bounds)
+        guess = max(self.whole.from_useful, self.whole.chance)
+        return replace(self, at_most=bounds, whole=replace(self.whole, at_most=at_most(guess, excess(folds, WHOLE))))
 
     @property
     def released(self) -> tuple[float, Interval]:
@@ -191,6 +209,8 @@ class Row:
             low, high = each.adaptive_ci
             facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
             facts |= _only(each, "best_attacker from_useful limit chance") | {"at_most": each.at_most.get(1)}
+            if each.whole is not None:
+                facts |= {"recording": each.whole.released, "recording_raw": each.whole.raw}
             yield self.head | {"role": "sensitive", "inference": name} | facts
 
 
@@ -323,6 +343,8 @@ def _plain(value: Any) -> Any:
 
 ByAttacker = Mapping[str, Predictions]
 Pools = Mapping[int, ByAttacker]
+WithPools = Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]
+"""Of each attacker, window by window and by the size of a pool."""
 
 
 @dataclass(frozen=True)
@@ -369,6 +391,31 @@ def _recalls(clean: Predictions, app: Predictions) -> tuple[Recall, ...]:
 
 
 @dataclass(frozen=True)
+class WholeRecordings:
+    """Predictions from all tested windows of a recording together, by each attacker on released and on raw windows."""
+
+    released: ByAttacker
+    raw: ByAttacker
+    from_useful: Predictions
+
+    @classmethod
+    def of(cls, released: WithPools, raw: WithPools, from_useful: Predictions) -> "WholeRecordings":
+        first, second = ({name: pooled[WHOLE] for name, (_, pooled) in each.items()} for each in (released, raw))
+        return cls(first, second, from_useful)
+
+    def sum_up(self) -> Whole:
+        winner = self.released[best(self.released)]
+        return Whole(
+            recordings=len(winner),
+            raw=_highest(self.raw),
+            released=winner.accuracy,
+            released_ci=winner.interval,
+            from_useful=self.from_useful.accuracy,
+            chance=winner.chance,
+        )
+
+
+@dataclass(frozen=True)
 class Attacks:
     """Predictions of one sensitive inference by each attacker.
 
@@ -382,6 +429,7 @@ class Attacks:
     pooled_raw: Pools
     from_useful: Predictions
     pooled_blind: Mapping[int, Predictions]
+    whole: WholeRecordings | None = None
 
     def sum_up(self, epsilon: float | None) -> Sensitive:
         strongest = best(self.adaptive)
@@ -400,6 +448,7 @@ class Attacks:
             attackers={name: predictions.accuracy for name, predictions in self.adaptive.items()},
             pooled_raw={size: _highest(predictions) for size, predictions in self.pooled_raw.items()},
             confusion=Confusion(winner.classes, winner.confusion),
+            whole=None if self.whole is None else self.whole.sum_up(),
         )
 
 

@@ -2,11 +2,12 @@
 
 import csv
 import io
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from tests.evaluation import made_results
 
+from deeprotect.cli.printing import new_people_lines
 from deeprotect.evaluation.report.report_files import tables
 from deeprotect.evaluation.results import DIGITS, Results
 
@@ -86,3 +87,17 @@ def test_names_with_commas_quotes_and_line_breaks_come_back_as_they_were() -> No
     row = made_results.row("laplace", "ldp", 5.0, app=0.7, attack=0.2)
     text = tables(Results([replace(row, useful={name: row.useful["exercise"]})]))["results.csv"]
     assert next(csv.DictReader(io.StringIO(text, newline="")))["inference"] == name
+
+
+def test_new_people_have_a_table_and_lines_beside_those_who_are_known(results: Results) -> None:
+    first, second = results.rows[:2]
+    people = {"met": first, "strangers": second}
+    text = tables(replace(results, strangers=people))["new_people.csv"]
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert [line["people"] for line in lines] == ["known"] * len(first.inferences) + ["new"] * len(second.inferences)
+    assert tables(results)["new_people.csv"] == ""
+    shown = list(new_people_lines({name: asdict(row) for name, row in people.items()}))
+    assert len(shown) == len(first.inferences)
+    name, useful = next(iter(second.useful.items()))
+    assert shown[0].startswith(f"“{name}” of new people, whom the protector has never met: app {useful.app:.3f} (raw")
+    assert list(new_people_lines({})) == []

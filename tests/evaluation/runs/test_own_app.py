@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold
 
 import deeprotect
 from deeprotect.attack.split_spec import split_of_column, split_of_masks
+from deeprotect.cli.printing import results_table
 from deeprotect.errors import InputError
 from deeprotect.evaluation.runs.own_table import EvaluateRequest
 from deeprotect.policy import Policy
@@ -73,6 +74,25 @@ def test_a_method_has_a_row_that_promises_nothing(evaluated):
     assert (row.mechanism, row.guarantee, row.epsilon) == ("flat", "none", None)
     assert row.sensitive["person"].adaptive > 0.9, "people are told apart by what it leaves"
     assert results.run["app"] == "random_forest, mine"
+
+
+def test_whole_recordings_stand_beside_single_windows(evaluated, capsys):
+    results, out = evaluated
+    one = results.rows[0].sensitive["person"]
+    assert one.whole.recordings == 9
+    assert one.whole.released_ci[0] <= one.whole.released <= one.whole.released_ci[1]
+    assert one.whole.raw >= one.raw
+    results_table(results.to_json())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"from all tested windows of a recording (9 of them): released {one.whole.released:.3f}" in shown
+    assert "your app “mine” on “activity”, baseline, ε = 50: raw" in shown
+    assert "From all tested windows of a recording together (9 of them)" in (out / "report.html").read_text()
+    line = next(csv.DictReader((out / "tables/results.csv").read_text().splitlines()[:1] + _second(out)))
+    assert float(line["recording"]) == pytest.approx(one.whole.released, abs=1e-4)
+
+
+def _second(out):
+    return (out / "tables/results.csv").read_text().splitlines()[2:]
 
 
 def test_results_are_a_frame_and_short_in_a_notebook(evaluated):

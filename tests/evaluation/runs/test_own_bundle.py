@@ -2,14 +2,17 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+import deeprotect
 from deeprotect.bundle import Bundle
 from deeprotect.errors import InputError
-from deeprotect.evaluation.runs.own_table import EvaluateRequest, evaluate, evaluate_bundle
+from deeprotect.evaluation.runs.own_table import EvaluateRequest, _as_kept, evaluate, evaluate_bundle
 from deeprotect.policy import Policy
 from deeprotect.training.fitting import fit as fitting
 from deeprotect.training.fitting.fit import export, learn
@@ -77,3 +80,52 @@ def test_the_page_says_whether_it_holds_raw_samples(
 def test_nonsense_is_refused_before_the_work(wrong: dict) -> None:
     with pytest.raises(InputError):
         EvaluateRequest(**wrong)
+
+
+def test_new_people_are_read_by_an_app_that_has_not_met_them_either(
+    table: pa.Table, policy: Policy, tmp_path: Path
+) -> None:
+    """Labels that the bundle does not name are attacked on request."""
+    wanted = policy.vary(
+        inferences={"sensitive": []},
+        privacy={"mechanism": "laplace", "guarantee": "ldp", "epsilon": 20.0},
+        training={"feature_extractor": "pca"},
+    )
+    windows = read_windows(table, wanted)
+    bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
+    twice = pa.concat_tables([table, _others(table)])
+    request = EvaluateRequest(quick=True, sensitive=("person",))
+    results = evaluate_bundle(bundle, twice, None, request=request)
+    (row,) = results.rows
+    assert set(row.sensitive) == {"person"}
+    assert results.run["split"].startswith("group: each is whole on one side; attackers learn from the tested groups'")
+    assert row.sensitive["person"].raw > 0.9, "attackers have seen the tested people before"
+    assert len(row.useful["activity"].by_person) == 2
+    few = evaluate_bundle(bundle, _of_two(twice), None, request=request)
+    assert few.run["split"].startswith("time inside each recording"), "two people cannot be set apart from others"
+
+
+def _others(table: pa.Table) -> pa.Table:
+    for name in ("person", "recording"):
+        renamed = pa.array([f"{each} too" for each in table[name].to_pylist()])
+        table = table.set_column(table.column_names.index(name), name, renamed)
+    shifted = pa.array(np.clip(table["rest"].to_numpy() + 0.25, -1, 1))
+    return table.set_column(table.column_names.index("rest"), "rest", shifted)
+
+
+def _of_two(table: pa.Table) -> pa.Table:
+    return table.filter(pc.is_in(table["person"], pa.array(["ann", "bob"])))
+
+
+def test_a_promise_about_named_labels_is_not_stretched_to_others(policy: Policy) -> None:
+    erased = policy.vary(privacy={"guarantee": "rldp", "mechanism": "channel"})
+    event = SimpleNamespace(policy_guarantee="rldp", epsilon=5.0)
+    bundle = SimpleNamespace(policy=erased, mechanism=SimpleNamespace(name="channel", event=event))
+    assert _as_kept(bundle, ["person"]) == erased
+    with pytest.raises(InputError, match="--sensitive: the bundle erases directions of “person”"):
+        _as_kept(bundle, ["place"])
+
+
+def test_sensitive_labels_of_a_policy_are_its_own(policy: Policy, table: pa.Table) -> None:
+    with pytest.raises(InputError, match="`sensitive` is for `bundle`"):
+        deeprotect.evaluate(policy, table, sensitive="person")

@@ -16,6 +16,8 @@ from deeprotect.evaluation.results import DIGITS, Confusion, Line, Results, Row
 from deeprotect.tables.atomic import files_into, whole_file
 from deeprotect.version import __version__
 
+_PEOPLE = {"met": "known", "strangers": "new"}
+
 
 def tables(results: Results) -> dict[str, str]:
     """The text of each table by its file's name; a table without lines is the empty text."""
@@ -28,6 +30,7 @@ def tables(results: Results) -> dict[str, str]:
         "pooled": [line for row in rows for line in _pooled(row)],
         "confusion": [line for row in rows for line in _confusions(row)],
         "signal": [row.head | {"channel": name, "mae": error} for row in rows for name, error in row.signal.items()],
+        "new_people": [{"people": _PEOPLE[who]} | line for who, row in results.strangers.items() for line in row.lines],
         "form": [asdict(check) for check in results.form],
     }
     return {f"{name}.csv": csv_text(lines) for name, lines in contents.items()}

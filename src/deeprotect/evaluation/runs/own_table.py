@@ -36,6 +36,7 @@ from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.policy import quick
+from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline
 from deeprotect.release.ledger import MemoryLedger, Price
@@ -116,7 +117,8 @@ class EvaluateRequest:
     """What a user asks for; empty means all mechanisms, or the usual ε.
 
     `split` is a kind, COLUMN=VALUE, a column with its values, or windows to train on and to test on. `apps`,
-    `attackers` and `methods` are the user's own, by name.
+    `attackers` and `methods` are the user's own, by name. `sensitive` are labels that attackers try to read of a
+    bundle, beside those that it names.
     """
 
     mechanisms: Sequence[str] = ()
@@ -124,6 +126,7 @@ class EvaluateRequest:
     apps: Mapping[str, Any] = field(default_factory=dict)
     attackers: Mapping[str, Any] = field(default_factory=dict)
     methods: Mapping[str, Any] = field(default_factory=dict)
+    sensitive: Sequence[str] = ()
     split: Any = "time"
     group: str | None = None
     strangers: str | None = None
@@ -332,13 +335,18 @@ def _shipped(fold: FittedFold, _: Setting, *, bundle: Bundle) -> FoldRelease:
     return seeded(protector, fold.evaluator.setup.seed, useful=fold.policy.inferences.useful)
 
 
+FEWEST_PEOPLE = 3
+"""Of whom the app learns from some and is tested on others."""
+
+
 def evaluate_bundle(
     bundle: Bundle, table: Any, out: Path | None, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> Results:
     """Writes the same files as `evaluate` does, on one row: what is shipped."""
     if out is not None:
         refuse_unwritable_folder(out)
-    policy, event, manifest = _as_kept(bundle), bundle.mechanism.event, bundle.manifest
+    policy, event, manifest = _as_kept(bundle, request.sensitive), bundle.mechanism.event, bundle.manifest
+    request, given = _of_other_people(request, bundle), request
     made_from = f"from windows with fingerprint {manifest.training.fingerprint[:16]}…"
     origin = {"bundle": f"made {manifest.created}, {made_from}", "other_windows": OTHER_WINDOWS}
     windows = request.read(table, policy)
@@ -347,6 +355,8 @@ def evaluate_bundle(
             "--data is the table that the bundle was trained on, and would flatter it; give recordings that were held "
             "back from training"
         )
+    if request.split != given.split and len(np.unique(windows.groups)) < FEWEST_PEOPLE:
+        request = given  # the app will know the people that it is tested on, as `split` says
     plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.policy_guarantee), event.epsilon)])
     plan = request.settled(plan, windows, policy)
     shares = lambda share: progress(MEASURED * share)  # noqa: E731
@@ -370,8 +380,28 @@ def evaluate_bundle(
     return results
 
 
-def _as_kept(bundle: Bundle) -> Policy:
+def _as_kept(bundle: Bundle, sensitive: Sequence[str]) -> Policy:
     """The policy with the promise that the mechanism keeps, which may be a stronger one than was asked for."""
-    event = bundle.mechanism.event
+    event, own = bundle.mechanism.event, bundle.policy.inferences.sensitive
     kept = {"guarantee": event.policy_guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
-    return bundle.policy.vary(privacy=kept)
+    attacked = list(dict.fromkeys([*own, *sensitive]))
+    if bundle.policy.erased and len(attacked) > len(own):
+        raise InputError(
+            f"--sensitive: the bundle erases directions of {quoted_all(own, ', ')}, and promises nothing of that kind "
+            "about others; evaluate a policy that names them"
+        )
+    return bundle.policy.vary(privacy=kept, inferences={"sensitive": attacked})
+
+
+def _of_other_people(request: EvaluateRequest, bundle: Bundle) -> EvaluateRequest:
+    """Where the bundle is for new people, the app learns from others than it is tested on, as the bundle did.
+
+    An app that knew the tested people would be held against a protector that has never met them. A bundle that names
+    people as an inference has learnt from those it is about.
+    """
+    if request.split != "time" or request.group is not None:
+        return request
+    policy = bundle.policy
+    own = (*policy.inferences.useful, *policy.inferences.sensitive)
+    people = ColumnMap.of(policy, request.mapped).get(PERSON) or next(filter(is_person, request.sensitive), None)
+    return request if people is None or people in own else replace(request, split="strangers", group=people)

@@ -17,7 +17,7 @@ from deeprotect.training.codebook.codebook import check_costs
 from deeprotect.training.codebook.personal_head import personal
 from deeprotect.training.fitting.builders import build, select
 from deeprotect.training.fitting.fitted_models import HELD_OUT, FittedModels
-from deeprotect.training.fitting.kept_aside import count, kept_aside
+from deeprotect.training.fitting.kept_aside import count, for_new_people, kept_aside
 from deeprotect.training.fitting.trained import TrainedProtector, measure
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, read_windows
 from deeprotect.training.splits import measurable
@@ -50,7 +50,8 @@ def fit(
     models = FittedModels(windows[train], policy.kept_together, progress=lambda share: progress(READ + CODED * share))
     protection = learn(models, policy)
     progress(LEARNT)
-    results = measure(protection, windows[train], windows[test], policy)
+    unseen = every[kept & every.worth_keeping] if kept.any() and for_new_people(policy) else None
+    results = measure(protection, windows[train], windows[test], policy, unseen=unseen)
     counted = count(protection, every[kept], windows[train], policy)
     bundle = export(protection, policy, windows=every[every.worth_keeping], results=[results], kept=counted)
     progress(1.0)

@@ -20,7 +20,7 @@ from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.codebook import Costs, coded_classes, price
-from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered
+from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered, segment_numbers
 from deeprotect.training.window_features import WindowFeatures
 
 
@@ -76,20 +76,29 @@ class _Scaled:
         return windows
 
 
+SMALLEST = 0.01
+"""Added to each probability before logarithms are added up."""
 Apps = Mapping[str, Pipeline]
 """By useful inference, a forest that knows features of raw windows."""
 
 
 def measure(
-    protection: TrainedProtector, train: LabelledWindows, test: LabelledWindows, policy: Policy
+    protection: TrainedProtector,
+    train: LabelledWindows,
+    test: LabelledWindows,
+    policy: Policy,
+    *,
+    unseen: LabelledWindows | None = None,
 ) -> dict[str, Any]:
     """Accuracy of a forest that knows features of raw windows, on raw and released ones; of a retrained attacker too.
 
-    Where the policy gives costs, also what the misreadings of released windows cost on average.
+    Where the policy gives costs, also what the misreadings of released windows cost on average. `unseen` are windows of
+    people of whom neither protector nor forests have learnt.
     """
     released = released_of(protection, test, policy)
     event, sensitive = protection.mechanism.event, policy.inferences.sensitive
     seen = released_of(protection, train, policy) if sensitive else None
+    attackers = {name: Attacker.fit(name, train, seen) for name in sensitive}
     apps, costs = fit_apps(train, policy), policy.training.cost_matrix
     coded = {} if protection.coded is None else coded_classes(train, policy)
     return {
@@ -102,7 +111,25 @@ def measure(
             name: list(_classes(app, name, train, test, released=released, coded=coded.get(name)))
             for name, app in apps.items()
         },
-        "sensitive": {name: _attacker(name, train, test, seen=seen, released=released) for name in sensitive},
+        "sensitive": {name: each.read(test, released) for name, each in attackers.items()},
+    } | ({} if unseen is None else {"unseen": _of_unseen(protection, unseen, policy, apps=apps, attackers=attackers)})
+
+
+def _of_unseen(
+    protection: TrainedProtector,
+    unseen: LabelledWindows,
+    policy: Policy,
+    *,
+    apps: Apps,
+    attackers: Mapping[str, "Attacker"],
+) -> dict[str, Any]:
+    """The same apps and attackers on people whom the protector has never met."""
+    released = released_of(protection, unseen, policy)
+    useful = {name: _app(app, name, unseen, released, costs={}) for name, app in apps.items()}
+    return {
+        "people": len(np.unique(unseen.people)),
+        "useful": useful,
+        "sensitive": {name: each.read(unseen, released) for name, each in attackers.items()},
     }
 
 
@@ -165,19 +192,45 @@ def balanced(truth: Any, guess: Any) -> float:
     return float(np.mean([np.mean(guess[truth == each] == each) for each in np.unique(truth)]))
 
 
-def _attacker(
-    name: str, train: LabelledWindows, test: LabelledWindows, *, seen: Any, released: Any
-) -> dict[str, float]:
-    """One that is as good on released windows as it can be: trained on such, with their labels."""
-    known, tested = train.labelled(name), test.labelled(name)
-    learnt, truth = train.labels[name][known].astype(str), test.labels[name][tested].astype(str)
-    if not len(truth):
-        return {}
-    return _accuracies(
-        truth,
-        raw=_forest(train).fit(train.flat[known], learnt).predict(test.flat[tested]),
-        adaptive=_forest(train).fit(seen[known], learnt).predict(released[tested]),
-    )
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """One that is as good on released windows as it can be: trained on such, with their labels; `raw` on raw ones."""
+
+    name: str
+    raw: Any
+    adaptive: Any
+
+    @classmethod
+    def fit(cls, name: str, train: LabelledWindows, seen: Any) -> "Attacker":
+        known = train.labelled(name)
+        learnt = train.labels[name][known].astype(str)
+        return cls(name, *(_forest(train).fit(windows[known], learnt) for windows in (train.flat, seen)))
+
+    def read(self, test: LabelledWindows, released: Any) -> dict[str, float]:
+        """Window by window, and all windows of each recording and label together."""
+        tested = test.labelled(self.name)
+        truth = test.labels[self.name][tested].astype(str)
+        if not len(truth):
+            return {}
+        segment = segment_numbers(test.recording[tested], truth)
+        scores = {
+            "raw": self.raw.predict_proba(test.flat[tested]),
+            "adaptive": self.adaptive.predict_proba(released[tested]),
+        }
+        classes, first = self.adaptive.classes_, np.unique(segment, return_index=True)[1]
+        single = {key: classes[each.argmax(axis=1)] for key, each in scores.items()}
+        whole = {key: classes[_together(each, segment).argmax(axis=1)] for key, each in scores.items()}
+        return _accuracies(truth, **single) | {
+            "recording": float(np.mean(whole["adaptive"] == truth[first])),
+            "recording_raw": float(np.mean(whole["raw"] == truth[first])),
+        }
+
+
+def _together(probabilities: Any, segment: Indices) -> Any:
+    """Sums of logarithms over each segment; a forest's zero means "seen in no leaf", and is no veto."""
+    sums = np.zeros((int(segment[-1]) + 1, probabilities.shape[1]))
+    np.add.at(sums, segment, np.log(probabilities + SMALLEST))
+    return sums
 
 
 def _accuracies(truth: Any, **guesses: Any) -> dict[str, float]:
