@@ -6,7 +6,9 @@ from unittest import mock
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.gateway.conftest import message
+from tests.gateway.conftest import channel_bundle, message
+from tests.gateway.live import Consumer
+from tests.gateway.live import Gateway as Process
 from tests.gateway.test_mediator import listening, made
 
 from deeprotect.errors import LedgerUnavailableError
@@ -142,8 +144,6 @@ def charge(database, *, at, draws, price=1, paid=1, many=1):
 @pytest.fixture
 def account(database):
     """One that draws cost ε = 5 of."""
-    from tests.gateway.conftest import channel_bundle
-
     return StoredLedger(database, Account("watch"), Price.of(channel_bundle().mechanism))
 
 
@@ -176,3 +176,35 @@ def test_a_gateway_that_runs_counts_what_left_what_it_cost_and_what_was_refused(
     assert (sum(each.windows for each in found), sum(each.refused for each in found)) == (3, 1)
     assert sum(each.epsilon for each in found) == pytest.approx(15.0)
     assert max(each.delay for each in found) > 0
+
+
+@pytest.fixture
+def process(tmp_path):
+    found = Process(tmp_path / "work")
+    yield found
+    found.end()
+
+
+def _survives(process):
+    """Windows, ε and a refusal are there after a stop and a start, and after a second stop, each once."""
+    process.make("ann").start()
+    app = Consumer(process, "ann")
+    process.send("ann", 0, 12)
+    app.wait_for(3)
+    assert process.post("ann", b"no such message").status_code == 422
+    for _ in range(2):
+        assert process.stop() == 0
+        found = read(process.registry().database, since=0)
+        assert (sum(each.windows for each in found), sum(each.refused for each in found)) == (3, 1)
+        assert sum(each.epsilon for each in found) == pytest.approx(15.0)
+        process.start()
+
+
+def test_a_stop_and_a_start_lose_nothing_of_it(process):
+    _survives(process)
+
+
+@pytest.mark.long
+def test_nor_do_they_on_postgresql(process, cluster):
+    process.address = cluster.address
+    _survives(process)

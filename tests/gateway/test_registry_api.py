@@ -159,6 +159,11 @@ def test_a_malformed_request_is_refused_in_a_line(client, api, body):
     assert 10 < len(answer.json()["error"]) < 700
 
 
+def test_names_are_as_long_as_the_command_line_takes_them(api):
+    assert api.add(devices=[{"stream": "x" * 100}]).status_code == 200
+    assert api.add(devices=[{"stream": "x" * 101}]).status_code == 422
+
+
 def test_a_request_that_is_too_large_is_not_read_to_its_end(client, api):
     assert client.post("/registry", content=bytes(17 << 20), headers=api.headers).status_code == 413
     names = [{"stream": f"s{number}"} for number in range(MANY + 1)]

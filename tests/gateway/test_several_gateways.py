@@ -103,6 +103,30 @@ def test_apps_get_all_windows_each_once_and_the_console_sees_all_streams(several
     several.check_no_token()
 
 
+@pytest.mark.long
+def test_a_fleet_is_registered_through_the_proxy_and_writes_as_to_influxdb_to_the_gateways_that_have_it(several):
+    several.start()
+    admin = {"authorization": f"Bearer {several.registry().new_admin()}"}
+    long = "x" * 60
+    rows = [
+        {"stream": f"s{n}-{long}", "person": f"p{n}-{long}", "sensors": {"topic": f"{long}/{n}"}} for n in range(10_000)
+    ]
+    asked = {"devices": rows}
+    assert len(json.dumps(asked, separators=(",", ":"))) > 2 << 20  # more than a message may be
+    answer = httpx.post(f"{several.url}/registry", json=asked, headers=admin, timeout=120)
+    assert answer.status_code == 200, answer.text
+    several.answers.clear()
+    tokens = {each["stream"]: each["token"] for each in answer.json()["devices"][:40]}
+    for stream, token in tokens.items():
+        headers, line = {"authorization": f"Token {token}"}, f"imu acc_x=0.5,acc_y=0.5 {start_of(stream)}"
+        taken = httpx.post(f"{several.url}/api/v2/write", content=line, headers=headers, timeout=30)
+        assert taken.status_code == 204, taken.text
+    for index in range(2):
+        own = [stream for stream in tokens if several.all.owner(stream) == index]
+        assert own
+        assert several.metric_of(index, "messages_total", answer="200") == len(own)
+
+
 def _page(several, client, address):
     page = client.get(f"{several.url}{address}", follow_redirects=True)
     several.answers.append(page.content)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import get_args
 
 from deeprotect.bundle import Bundle
@@ -413,9 +413,10 @@ class Mediator:
         return replace(answer, waits=f"{answer.waits}; {reader}" if answer.waits else reader)
 
 
-def _words(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 15)
+def _words(name: str) -> tuple[str, ...]:
     """Of a name, whatever stands between them."""
-    return re.findall(r"[^\W_]+", name.casefold())
+    return tuple(re.findall(r"[^\W_]+", name.casefold()))
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from sqlalchemy import Connection, Row, Table, bindparam, insert, select, update
 
 from deeprotect.errors import InputError, printable
@@ -19,12 +19,21 @@ from deeprotect.gateway.registration.events import record
 from deeprotect.gateway.registration.registry_tables import apps, channels, devices, links, registry, served
 from deeprotect.gateway.wire.formats import Form
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
-from deeprotect.policy.sections import Name, Section
-from deeprotect.privacy.size_limits import check_names
+from deeprotect.policy.sections import Section
+from deeprotect.privacy.size_limits import LONGEST, is_name
 from deeprotect.release.ledger.database_tables import streams
 from deeprotect.release.ledger.ledger import microseconds
 
 MOST = 10_000
+
+
+def _line(name: str) -> str:
+    if not is_name(name, longest=LONGEST):
+        raise ValueError(f"must be one printable line of at most {LONGEST} characters")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(_line)]
 State = Literal["registered", "unchanged", "new token"]
 Asked = TypeVar("Asked", bound=Section)
 Key = TypeVar("Key")
@@ -172,7 +181,6 @@ class _Bulk:
         self._over: dict[Table, list[int]] = {devices: [], apps: [], links: []}
 
     def devices(self, asked: Sequence[DeviceEntry]) -> list[RegisteredDevice]:
-        check_names((name for each in asked for name in (each.stream, each.owner)), "the name of a stream or a person")
         own = self._connection.execute(select(streams.c.name, streams.c.person))
         belongs = {row.name: row.person for row in own} if asked else {}
         channels_known = self._connection.execute(select(channels.c.channel).distinct()).scalars().all()
@@ -206,7 +214,6 @@ class _Bulk:
         return RegisteredDevice(stream=stream, person=owner, state=state, token=token)
 
     def apps(self, asked: Sequence[AppEntry]) -> list[RegisteredApp]:
-        check_names((each.name for each in asked), "the name of an app")
         found = select(served.c.bundle).distinct().order_by(served.c.bundle)
         bundles = self._connection.execute(found).scalars().all()
         return [self._app(each, bundles) for each in asked]
