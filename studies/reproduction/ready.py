@@ -82,6 +82,7 @@ def table_of(data: Dataset) -> pa.Table:
 
 def make(source: Path | None, out: Path, *, folds: int, only: Sequence[str] = (), say: Callable[[str], None]) -> None:
     """Train them into `out`; with `folds`, measured on new people before, else with the figures that are there."""
+    out.mkdir(parents=True, exist_ok=True)
     table = table_of(load(DATASET, directory=source))
     for each in (each for each in READY if not only or each.name in only):
         known = ready.entries().get(each.name)
