@@ -25,6 +25,9 @@ export const SEALED = {
   },
 };
 const FILES = "out/files";
+/** `npm run tables` tries everything; the test command leaves out what takes many minutes. */
+export const EVERY = process.env.EVERY_PAGE === "1";
+
 /** The script for a site, as `deeprotect export` writes it. */
 export function embedded({ protector }: VectorBundle = bundleOf("channel ldp")): string {
   const bundle = `const deeprotectBundle = ${protector.replaceAll("</", "<\\/")};`;
@@ -220,8 +223,15 @@ export function read(name: string): string {
   return readFileSync(name, "utf8");
 }
 
-/** What `npm run tables` shows, as docs/browser.md has it. */
+const PAGE = "../docs/browser.md";
+
+/** Writes a table into out/tables, and for `npm run tables` also into docs/browser.md, between its two marks. */
 export function table(name: string, lines: readonly string[]): void {
+  const text = lines.join("\n") + "\n";
   mkdirSync("out/tables", { recursive: true });
-  writeFileSync(`out/tables/${name}.md`, lines.join("\n") + "\n");
+  writeFileSync(`out/tables/${name}.md`, text);
+  if (!EVERY) return;
+  const [before, rest] = read(PAGE).split(`<!-- table: ${name} -->\n`) as [string, string];
+  const after = rest.slice(rest.indexOf("<!-- end of table -->"));
+  writeFileSync(PAGE, `${before}<!-- table: ${name} -->\n\n${text}\n${after}`);
 }

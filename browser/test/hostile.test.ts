@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findChromium, pause } from "./chromium";
-import { Device, ID, SEALED, type Site, read, serve, table } from "./harness";
+import { Device, EVERY, ID, SEALED, type Site, read, serve, table } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
 // Larger than anything that can be released, or be made of it: no released value can be mistaken for it.
@@ -181,14 +181,13 @@ async function tried(name: "bare" | "partial" | "sealed", kind: Kind, blocker: b
   console.log(
     `${name}, ${kind}, blocker ${blocker}: ${observed.tricks.length} tricks, ${found.length} leak: ${found.join("; ")}`,
   );
-  rows.push(
-    `| ${name} | ${kind} | ${blocker ? "on" : "off"} | ${observed.tricks.length} | ${numbers} | ${found.length} |`,
-  );
+  const browser = name === "bare" ? "without the extension" : name;
+  const cells = [browser, kind, blocker ? "on" : "off", observed.tricks.length, numbers, found.length];
+  rows.push(`| ${cells.join(" | ")} |`);
   return observed;
 }
 
-/** `npm run tables` tries every page; the test command tries an ordinary one with the pop-up blocker on. */
-const EVERY = process.env.EVERY_PAGE === "1";
+/** The test command tries an ordinary page with the pop-up blocker on. */
 const WHERE: [Kind, boolean][] = EVERY
   ? KINDS.flatMap(
       (kind) =>

@@ -192,6 +192,30 @@ for (const [name, preferences] of Object.entries({ partial: {}, sealed: SEALED }
     },
   );
 
+  test(`${name}: a frame of the same origin makes the sensors that it would make without us`, { skip }, async () => {
+    device = await Device.start(preferences);
+    const asked = `(async () => {
+      const made = {};
+      const others = ["gyroscope *", "gyroscope https://a.example"];
+      const allows = ["", "gyroscope 'none'", "accelerometer 'none'; gyroscope", ...others];
+      for (const allow of allows) for (const kind of ["blank", "page", "text"]) {
+        const frame = document.createElement("iframe");
+        Object.assign(frame, { allow }, kind === "page" ? { src: "/empty" } : kind === "text" ? { srcdoc: "<p>" } : {});
+        const loaded = new Promise((done) => (frame.onload = done));
+        document.body.append(frame);
+        await loaded;
+        made[kind + " " + allow] = ["Accelerometer", "Gyroscope"].map((name) => {
+          try { return new frame.contentWindow[name]() && "made"; } catch (error) { return error.name; }
+        });
+      }
+      return made;
+    })()`;
+    const bare = await Device.bare();
+    const expected = await (await bare.browser.open(`${site.origin}/empty`)).evaluate(asked);
+    assert.deepEqual(await (await shown(device, `${site.origin}/empty`)).evaluate(asked), expected);
+    await bare.close();
+  });
+
   test(`${name}: document.featurePolicy gives a page its own policy`, { skip, timeout: 120_000 }, async () => {
     device = await Device.start(preferences);
     const asked = `["allowsFeature", "getAllowlistForFeature"].map((how) => {
