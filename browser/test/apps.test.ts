@@ -17,7 +17,7 @@ const page = (scripts: string[], body: string) =>
 interface App {
   files: string[];
   body: string;
-  /** Says how often the app noticed motion. */
+  /** An expression that counts how often the app noticed motion. */
   noticed: string;
 }
 
@@ -79,7 +79,7 @@ after(async () => {
   site.server.close();
 });
 
-/** The small bundle with windows of so many seconds. */
+/** The small bundle with windows of this length. */
 function lasting(seconds: number): VectorBundle {
   const bundle = bundleOf("channel ldp");
   const protector = JSON.parse(bundle.protector) as { stream: { rateHz: number; window: number } };
@@ -98,7 +98,7 @@ for (const seconds of [0.2, 1, 4]) {
       while (!(await device.kept("sensors"))) await pause(50); // it has looked for them
       for (const name of Object.keys(APPS)) {
         let [noticed, errors] = [false, [] as string[]];
-        // Packages give a sensor half a second: on a busy machine a page is opened again, as a person would.
+        // Packages wait half a second for a sensor: on a busy machine the page is opened again, as a person would do.
         for (let load = 0; load < LOADS && (!noticed || errors.length); load += 1) {
           const tab = await device.browser.open(`${site.origin}/app/${name}`, async (opened) => {
             await opened.send("Emulation.setUserAgentOverride", {

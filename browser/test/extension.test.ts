@@ -255,7 +255,7 @@ async function claim(on: Device, origin: string): Promise<[string, string]> {
   return said;
 }
 
-/** What it says in the end, however slow the machine. */
+/** Waits for the popup's claim, however slow the machine. */
 async function claims(on: Device, origin: string, state: string): Promise<string> {
   for (const end = Date.now() + 30_000; ; await pause(200)) {
     const [found, text] = await claim(on, origin);

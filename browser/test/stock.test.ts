@@ -1,4 +1,4 @@
-// What was found on a Chromium as it is shipped, without experimental features: each is a test.
+// Faults found in an unmodified Chromium without experimental features; each has a test.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { type Page, findChromium, pause } from "./chromium";
@@ -13,7 +13,7 @@ interface Headers {
   [name: string]: string | string[];
 }
 
-/** By name: headers of a site, and whether it lets itself read motion. */
+/** By name: a site's headers, and whether they allow it motion. */
 const POLICIES: { [name: string]: [Headers, boolean] } = {
   none: [{}, true],
   self: [
@@ -71,7 +71,7 @@ async function shown(on: Device, address: string): Promise<Page> {
   return page;
 }
 
-/** What the browser itself says, asked where no page's functions are. */
+/** The browser's own answer, from a world without the page's functions. */
 async function allows(page: Page, name: string): Promise<boolean> {
   const { frameTree } = await page.send("Page.getFrameTree");
   const { executionContextId: contextId } = await page.send("Page.createIsolatedWorld", {

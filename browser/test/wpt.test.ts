@@ -1,5 +1,5 @@
-// Web-platform-tests in a sealed Chromium: interfaces, permissions, rounding and visibility pass; what echoes the fed
-// value fails, because passing would prove that raw values pass. The files are read from beside the project.
+// Web-platform-tests in a sealed Chromium: interfaces, permissions, rounding and visibility pass. Subtests that expect
+// the fed value must fail, because passing would prove that raw values reach pages.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const missing = findChromium()
   : "Chromium is missing: install chromium";
 const skip = findChromium() && existsSync(ROOT) ? false : missing;
 
-/** Their own checks compare what is read with what was fed. */
+/** They compare readings with the fed values. */
 const ECHO = [
   /'onreading' is called and sensor reading is valid/,
   /sensor reading is correct/,
@@ -31,9 +31,9 @@ const ECHO = [
   /populateMatrix\(\) method works correctly/,
   /updates to the (relative|absolute) orientation causes new events/,
 ];
-/** They ask the driver at which rate the page made the hardware run; a page has no say in that any more. */
+/** They ask the driver for the hardware's rate, which a page no longer sets. */
 const HARDWARE = [/capped to the maximum supported/, /limited to the minimum supported/];
-/** They see the phone at rest that is shown until the first window, also where the sensors were lost a moment ago. */
+/** They see the phone at rest that is shown until the first window, even if the sensors were just lost. */
 const RESTING = [
   /onerror is send when start\(\) call has failed/,
   /updated if one of the frames is focused/,
@@ -43,7 +43,7 @@ const RESTING = [
 const MISSING = [/Missing values are set to null/, /UA can never provide/];
 /** No policy covers it, so the browser's own setting decides. */
 const MAGNETOMETER = [/^(Uncalibrated)?Magnetometer/];
-/** They need files of the suite that are not there, another driver, or an insecure host. */
+/** They need another driver, an insecure host, or files of the suite that are missing. */
 const NOT_HERE = [
   /allows (same|cross)-origin|disallows (same|cross)-origin|allow="accelerometer"/,
   /unfocused sensors in cross-origin frames/,
@@ -59,7 +59,7 @@ const FOLDERS = [
   "orientation-sensor",
 ];
 
-/** Whatever is there of the parts of the suite that are about motion. */
+/** The suite's files about motion. */
 function files(): string[] {
   const folders = FOLDERS.filter((name) => existsSync(join(ROOT, name)));
   const all = folders.flatMap((folder) =>
