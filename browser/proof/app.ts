@@ -34,7 +34,7 @@ function onMotion({ accelerationIncludingGravity: a, rotationRate: r }: DeviceMo
   recognise();
 }
 
-/** The window that has just ended, at 50 Hz whatever the rate of events. */
+/** Classifies the window that has just ended, resampled to 50 Hz. */
 function recognise(): void {
   const window: number[] = [];
   let at = 0;

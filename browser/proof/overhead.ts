@@ -11,7 +11,7 @@ const TICKS_PER_SECOND = 100;
 const LOADS = 15;
 const WARM_MS = 12_000; // until the first window was released and plays
 
-/** Processor seconds and megabytes of a process and all that it started. */
+/** CPU seconds and megabytes of a process and its descendants. */
 function usage(root: number): { cpu: number; memory: number } {
   const stats = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -58,7 +58,7 @@ function load(): Bundle {
   return new Bundle(JSON.parse(readFileSync(`${folder}/bundle/protector.json`, "utf8")) as Exported);
 }
 
-/** Milliseconds to load the bundle, every check included, and to release one window. */
+/** Milliseconds to load and check the bundle, and to release one window. */
 async function alone(): Promise<{ start: number; window: number }> {
   const starts: number[] = [];
   for (let at = 0; at < LOADS; at += 1) {
@@ -93,7 +93,7 @@ interface Cost {
   events: number;
 }
 
-/** Processor seconds a second and megabytes of both browsers, each with so many visible windows that read motion. */
+/** CPU seconds per second and megabytes of both browsers, with this many visible windows that read motion. */
 async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
   const browsers = [await Device.bare(), await Device.start(SEALED, folder)] as const;
   const [off, on] = browsers;
@@ -106,7 +106,7 @@ async function compared(windows: number): Promise<{ off: Cost; on: Cost }> {
         [3 * Math.sin(at / 8), 1, 9.8],
         [0.1, Math.sin(at / 9), 0],
       ] as const;
-      // As many documents are fed in both: what feeding costs is not the extension's.
+      // Both have the same number of documents to feed, so that feeding costs the same.
       for (const each of browsers) void each.feed([...reading[0]], [...reading[1]], [...each.fitted].slice(-windows));
       await pause(20);
     }
@@ -138,7 +138,7 @@ async function opened(device: Device, windows: number): Promise<Page[]> {
   return tabs;
 }
 
-/** Of all windows of each browser, on average. */
+/** The mean over the windows of each browser. */
 function events(tabs: Page[][]): Promise<number[]> {
   return Promise.all(
     tabs.map(async (each) => sum(await Promise.all(each.map((tab) => tab.evaluate<number>("n")))) / each.length),

@@ -1,4 +1,4 @@
-// Replays recordings through virtual sensors, at once to a page without and to a page with the extension.
+// Replays recordings through virtual sensors to a page without and a page with the extension at the same time.
 // node replay.mjs out/proof/watch
 import { readFileSync, writeFileSync } from "node:fs";
 import { Chromium, type Page, pause } from "../test/chromium";

@@ -1,4 +1,4 @@
-// The walk-through of docs/browser.md, done as written in Chromium's own settings pages; a picture of each step.
+// Follows the steps of docs/browser.md in Chromium's own settings pages, and takes a screenshot of each.
 // node walk.mjs EXTENSION_FOLDER PICTURES_FOLDER
 import { mkdirSync, writeFileSync } from "node:fs";
 import { type Page, pause } from "../test/chromium";

@@ -38,7 +38,7 @@ export function findChromium(): string | null {
 
 export interface Launch {
   extension?: string;
-  /** Of the profile, as Chromium keeps them. */
+  /** The profile's preferences, in Chromium's format. */
   preferences?: Message;
   arguments?: string[];
 }
@@ -89,7 +89,7 @@ export class Chromium {
     return () => this.listeners.get(event)!.delete(listener);
   }
 
-  /** The first target that fits, now or later. */
+  /** Waits for the first target that fits. */
   async target(fits: (info: Message) => boolean, milliseconds = 60_000): Promise<Message> {
     for (const end = Date.now() + milliseconds; Date.now() < end;) {
       const { targetInfos } = await this.send("Target.getTargets", { filter: [{}] });
@@ -100,7 +100,7 @@ export class Chromium {
     throw new Error("no such target");
   }
 
-  /** Prepares whatever target of a type is made from now on, before it runs. */
+  /** Prepares each new target of a type before it runs. */
   async prepare(type: string, before: (page: Page) => Promise<void>): Promise<void> {
     this.on("Target.attachedToTarget", async ({ sessionId, targetInfo }) => {
       if (targetInfo.type !== type) return;
@@ -118,7 +118,7 @@ export class Chromium {
     return new Page(this, sessionId, targetId);
   }
 
-  /** A new tab; the address is opened after `before` was done. */
+  /** Opens an address in a new tab once `before` has prepared it. */
   async open(address: string, before: (page: Page) => Promise<void> = async () => {}): Promise<Page> {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const page = await this.attach(targetId);
@@ -181,7 +181,7 @@ export class Page {
     await Promise.race([loaded, pause(30_000)]);
   }
 
-  /** The value of an expression, awaited; a page's error becomes ours. */
+  /** Awaits the value of an expression; throws the page's error. */
   async evaluate<T>(expression: string): Promise<T> {
     const options = { expression, awaitPromise: true, returnByValue: true, userGesture: true };
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", options);

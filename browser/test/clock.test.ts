@@ -19,7 +19,7 @@ function slots(kind: string): Slots {
   return new Slots(bundle, ledger, choices);
 }
 
-/** What a page hears and when, that asks at `asked`, where others have asked at `others`. */
+/** The updates, with their times, of a page that asks at `asked` after others at `others`. */
 async function received(
   kind: string,
   {

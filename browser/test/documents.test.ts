@@ -43,7 +43,7 @@ async function shown(path: string): Promise<Page> {
 const still = () => [0.5, 1, 9.8];
 const READ = "motion.filter((each) => each.g?.[0] != null).length";
 
-/** Puts a frame into the page, focuses it, and gives it back. */
+/** Adds a frame to the page and focuses it. */
 async function framed(address: string, allow: string): Promise<Page> {
   const known = new Set((await targets()).map(({ targetId }) => targetId));
   await page.evaluate(`new Promise((done) => { const f = document.createElement("iframe");
@@ -116,7 +116,7 @@ test("a page that one comes back to reads on", { skip }, async () => {
 });
 
 test("a page that is rendered before it is shown gets nothing until then", { skip }, async () => {
-  // Chromium renders nothing ahead in tabs that a driver is attached to.
+  // Chromium does not prerender in tabs that a driver is attached to.
   await device.browser.send("Target.createTarget", { url: `${site.origin}/before` });
   await device.play(3000, still);
   const { targetId } = await device.browser.target(

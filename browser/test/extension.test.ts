@@ -2,12 +2,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Page, findChromium, pause } from "./chromium";
+import type { Status } from "deeprotect";
 import { Device, ID, SEALED, read, serve } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
 const LISTENING = skip ? "" : read("test/pages/listening.js");
 const PAGES: { [path: string]: string } = {
   "/": `<!doctype html><title>listening</title><script>${LISTENING}</script>`,
+  "/marked": `<!doctype html><script>window.states = [];
+    addEventListener("deeprotectstatus", () => states.push(navigator.deeprotect));${LISTENING}</script>`,
   "/silent": "<!doctype html><title>silent</title><p>",
 };
 
@@ -184,6 +187,46 @@ test("when the budget is spent, draws end; the person chooses what pages get the
   );
 });
 
+test("a page can read the protection's state if the person lets it, and cannot otherwise", { skip }, async () => {
+  await listening("/marked");
+  assert.ok(await device.playUntil(page, "motion.length > 10", still));
+  assert.deepEqual(await page.evaluate(`[states, "deeprotect" in navigator]`), [[], false]);
+  await page.close();
+  await choose(`$("tell").checked = true; await changed("tell");`);
+  await listening("/marked");
+  assert.ok(await device.playUntil(page, `states.some(({ state }) => state === "live")`, still));
+  const [first, ...others] = await page.evaluate<Status[]>("states");
+  assert.equal(first!.state, "starting");
+  assert.ok(first!.secondsToFirstWindow! > 0);
+  for (const { missing, reason } of others) assert.deepEqual([missing, reason], [[], null], "nothing about readings");
+  await page.evaluate(`try { navigator.deeprotect.state = "none"; } catch {}`);
+  assert.notEqual(await page.evaluate("navigator.deeprotect.state"), "none");
+  await page.close();
+  await choose(`$("tell").checked = false; await changed("tell");`);
+});
+
+/** Feeds until the popup's status says so. */
+async function popupSays(text: string): Promise<void> {
+  let isDone = false;
+  const said = choose(`for (const end = Date.now() + 60_000; $("status").textContent !== "${text}"; ) {
+    if (Date.now() > end) throw new Error("the popup says: " + $("status").textContent);
+    await new Promise((done) => setTimeout(done, 10));
+  }`).finally(() => (isDone = true));
+  while (!isDone) await device.play(100, still);
+  await said;
+}
+
+test(
+  "the popup says what the stream is doing while a page reads, and that no page reads after it",
+  { skip },
+  async () => {
+    await listening();
+    await popupSays("Live.");
+    await page.close();
+    await popupSays("No page reads motion now.");
+  },
+);
+
 test("other sensors rest, or are not there, as the person chooses", { skip }, async () => {
   await choose(`$("uncovered").value = "nothing"; await changed("uncovered");`);
   await listening();
@@ -212,7 +255,7 @@ async function claim(on: Device, origin: string): Promise<[string, string]> {
   return said;
 }
 
-/** What it says in the end, however slow the machine. */
+/** Waits for the popup's claim, however slow the machine. */
 async function claims(on: Device, origin: string, state: string): Promise<string> {
   for (const end = Date.now() + 30_000; ; await pause(200)) {
     const [found, text] = await claim(on, origin);

@@ -25,6 +25,9 @@ export const SEALED = {
   },
 };
 const FILES = "out/files";
+/** `npm run tables` tries everything; the test command leaves out what takes many minutes. */
+export const EVERY = process.env.EVERY_PAGE === "1";
+
 /** The script for a site, as `deeprotect export` writes it. */
 export function embedded({ protector }: VectorBundle = bundleOf("channel ldp")): string {
   const bundle = `const deeprotectBundle = ${protector.replaceAll("</", "<\\/")};`;
@@ -60,9 +63,9 @@ export async function serve(site: Site): Promise<{ origin: string; port: number;
 
 /** A browser with the extension in it, whose offscreen document gets the raw readings that are fed. */
 export class Device {
-  /** Whatever has virtual sensors: the offscreen document while it is there, and pages that were fitted. */
+  /** Targets with virtual sensors: the offscreen document while it exists, and pages given to `fit`. */
   readonly fitted = new Set<Page>();
-  /** Sensors that the device has not got at the moment. */
+  /** Sensors that the device lacks at the moment. */
   readonly absent = new Set<string>();
   private ownPage: Page | null = null;
 
@@ -84,13 +87,13 @@ export class Device {
     const device = new Device(await Chromium.launch({ extension: folder, preferences, arguments: more }), folder);
     await device.fitAll("other"); // so a document of the extension is called before it has an address
     await device.browser.target((info) => info.url === `chrome-extension://${ID}/worker.js`);
-    // At its start it looked for sensors, maybe before there were any; and again, as another start would.
+    // It may have looked for sensors before there were any; this repeats it, as another start would.
     while (await device.reads()) await pause(50);
     await device.ask(`chrome.runtime.sendMessage({ kind: "wake" })`);
     return device;
   }
 
-  /** Gives sensors to whatever of a type is made from now on. */
+  /** Gives sensors to each new target of a type. */
   fitAll(type: "other" | "page"): Promise<void> {
     return this.browser.prepare(type, async (page) => {
       await this.fit(page);
@@ -104,7 +107,7 @@ export class Device {
     return targetInfos.some((info: Message) => info.url === `chrome-extension://${ID}/offscreen.html`);
   }
 
-  /** Virtual sensors must be there before anybody listens. */
+  /** Adds virtual sensors, which must exist before a page listens. */
   async fit(page: Page): Promise<void> {
     for (const type of SENSORS) {
       await page.send("Emulation.setSensorOverrideEnabled", {
@@ -116,7 +119,7 @@ export class Device {
     this.fitted.add(page);
   }
 
-  /** One raw reading for whoever has sensors. */
+  /** Feeds one raw reading to all targets with sensors. */
   async feed(acceleration: number[], rotation = [0, 0, 0], to: Iterable<Page> = this.fitted): Promise<void> {
     const xyz = ([x, y, z]: number[]) => ({ xyz: { x, y, z } });
     const readings: [string, Message][] = [
@@ -141,7 +144,7 @@ export class Device {
     }
   }
 
-  /** Runs in a page of the extension's that does nothing of its own. */
+  /** Evaluates in a page of the extension that runs no script. */
   async ask<Value>(expression: string): Promise<Value> {
     this.ownPage ??= await this.background(`chrome-extension://${ID}/style.css`);
     return this.ownPage.evaluate<Value>(expression);
@@ -154,7 +157,7 @@ export class Device {
     return page;
   }
 
-  /** What the extension keeps under a name. */
+  /** A value from the extension's storage. */
   kept<Value>(name: string): Promise<Value | undefined> {
     return this.ask(`new Promise((done) => { 
         const open = indexedDB.open("deeprotect", 1);
@@ -179,7 +182,7 @@ export class Device {
     return this.ask(`chrome.runtime.sendMessage({ kind: "recheck" })`);
   }
 
-  /** Feeds until the page says so, however slow the machine; false when it never does. */
+  /** Feeds until a condition holds in the page, however slow the machine; false if it never does. */
   async playUntil(page: Page, condition: string, sample: (at: number) => number[], most = 120_000): Promise<boolean> {
     for (const start = Date.now(); Date.now() - start < most;) {
       if (await page.evaluate<boolean>(`Boolean(${condition})`)) return true;
@@ -188,7 +191,7 @@ export class Device {
     return false;
   }
 
-  /** What the person does in the popup: JavaScript with `$` for its elements and `changed` for having set one. */
+  /** Changes settings in the popup: JavaScript with `$` for an element, and `changed` after one is set. */
   async choose(origin: string, change: string): Promise<void> {
     const url = `chrome-extension://${ID}/popup.html?site=${encodeURIComponent(origin)}`;
     const popup = await this.background(url);
@@ -220,8 +223,15 @@ export function read(name: string): string {
   return readFileSync(name, "utf8");
 }
 
-/** What `npm run tables` shows, as docs/browser.md has it. */
+const PAGE = "../docs/browser.md";
+
+/** Writes a table into out/tables, and for `npm run tables` also into docs/browser.md, between its two marks. */
 export function table(name: string, lines: readonly string[]): void {
+  const text = lines.join("\n") + "\n";
   mkdirSync("out/tables", { recursive: true });
-  writeFileSync(`out/tables/${name}.md`, lines.join("\n") + "\n");
+  writeFileSync(`out/tables/${name}.md`, text);
+  if (!EVERY) return;
+  const [before, rest] = read(PAGE).split(`<!-- table: ${name} -->\n`) as [string, string];
+  const after = rest.slice(rest.indexOf("<!-- end of table -->"));
+  writeFileSync(PAGE, `${before}<!-- table: ${name} -->\n\n${text}\n${after}`);
 }

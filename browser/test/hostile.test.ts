@@ -1,20 +1,20 @@
-// A hostile page sees no raw value when sealed: a canary in the raw stream is searched for in all that it observes.
+// A hostile page sees no raw value when sealed: the test searches all it observes for a canary in the raw stream.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findChromium, pause } from "./chromium";
-import { Device, ID, SEALED, type Site, read, serve, table } from "./harness";
+import { Device, EVERY, ID, SEALED, type Site, read, serve, table } from "./harness";
 
 const skip = findChromium() ? false : "Chromium is missing: install chromium";
-// Larger than anything that can be released, or be made of it: no released value can be mistaken for it.
+// Larger than any released value, and than any number computed from one.
 const CANARY = [55.5, -66.6, 77.7];
 const TURN = [50.1, -60.2, 70.3]; // rad/s
 const ALPHA = 222.2; // degrees
 const spy = skip ? "" : read("test/pages/spy.js");
 
-/** Every number that would give the canary away, in any unit in which a page could see it. */
+/** The canary in every unit in which a page could see it. */
 const TELLTALES = [...CANARY, ...TURN, ...TURN.map((each) => (each * 180) / Math.PI), ALPHA].map(Math.abs);
 
-/** Angles of released gravity can be any up to 180 degrees; the raw stream's alone is larger. */
+/** Angles of released gravity reach 180 degrees; only the raw stream's is larger. */
 function isRaw(way: string, number: number): boolean {
   const telltales = /orientation/i.test(way) ? [ALPHA] : TELLTALES;
   return telltales.some((each) => Math.abs(Math.abs(number) - each) < 0.06);
@@ -24,7 +24,7 @@ function script(text: string): string {
   return `<script>${text.replaceAll("</script", "<\\/script")}</script>`;
 }
 
-/** Pages under /worked are those of the site's service worker, which takes all headers off. */
+/** The site's service worker answers for pages under /worked, and removes all headers. */
 const WORKER = `onfetch = (e) => {
   const { pathname, search } = new URL(e.request.url);
   const answer = (text) => new Response(text, { headers: { "content-type": "text/html" } });
@@ -79,7 +79,7 @@ interface Observed {
 
 type Kind = "ordinary" | "service worker";
 
-/** Opens the page with sensors in its own tab and pop-ups as well as in the extension, and lets it try for a while. */
+/** Opens the page with sensors in its tab, its pop-ups and the extension, and gives it time for its tricks. */
 async function attack(device: Device, kind: Kind, isProtected = true): Promise<Observed> {
   const other = await serve((path) => site(() => "")(path));
   const main = await serve(site(() => `http://127.0.0.1:${other.port}`));
@@ -92,7 +92,7 @@ async function attack(device: Device, kind: Kind, isProtected = true): Promise<O
     );
     await page.go(main.origin + (kind === "ordinary" ? "/main" : "/worked/main"));
     await page.send("Page.bringToFront");
-    // Until each trick that has a frame of its own was tried there, however slow the machine.
+    // Until all tricks with frames of their own have run, however slow the machine.
     for (const end = Date.now() + 60_000; Date.now() < end && !(await page.evaluate("labs > 0 && tried >= labs"));)
       await feedCanary(device, 500);
     await feedCanary(device, 4000);
@@ -117,7 +117,7 @@ async function feedCanary(device: Device, milliseconds: number): Promise<void> {
   const half = (ALPHA * Math.PI) / 360;
   const reading = { quaternion: { x: 0, y: 0, z: Math.sin(half), w: Math.cos(half) } };
   for (const start = Date.now(); Date.now() - start < milliseconds;) {
-    // The sign changes, so that sensors which report changes only report it again and again.
+    // The sign alternates, because some sensors report changes only.
     const sign = Math.floor((Date.now() - start) / 100) % 2 ? 1 : -1;
     await device.feed(
       CANARY.map((each) => sign * each),
@@ -150,7 +150,7 @@ function leaking(observed: Observed): string[] {
   return [...new Set(names)].sort();
 }
 
-/** What gets past partial, as docs/browser.md says: only the browser's own setting keeps raw motion from these. */
+/** Tricks that get past partial, as docs/browser.md says: only the browser's own setting stops them. */
 const OPENED = [
   "form sent by a function of a frame without a script",
   "link in a closed tree",
@@ -181,14 +181,13 @@ async function tried(name: "bare" | "partial" | "sealed", kind: Kind, blocker: b
   console.log(
     `${name}, ${kind}, blocker ${blocker}: ${observed.tricks.length} tricks, ${found.length} leak: ${found.join("; ")}`,
   );
-  rows.push(
-    `| ${name} | ${kind} | ${blocker ? "on" : "off"} | ${observed.tricks.length} | ${numbers} | ${found.length} |`,
-  );
+  const browser = name === "bare" ? "without the extension" : name;
+  const cells = [browser, kind, blocker ? "on" : "off", observed.tricks.length, numbers, found.length];
+  rows.push(`| ${cells.join(" | ")} |`);
   return observed;
 }
 
-/** `npm run tables` tries every page; the test command tries an ordinary one with the pop-up blocker on. */
-const EVERY = process.env.EVERY_PAGE === "1";
+/** The test command tries an ordinary page with the pop-up blocker on. */
 const WHERE: [Kind, boolean][] = EVERY
   ? KINDS.flatMap(
       (kind) =>

@@ -1,4 +1,4 @@
-// What was found on a Chromium as it is shipped, without experimental features: each is a test.
+// Faults found in an unmodified Chromium without experimental features; each has a test.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { type Page, findChromium, pause } from "./chromium";
@@ -13,7 +13,7 @@ interface Headers {
   [name: string]: string | string[];
 }
 
-/** By name: headers of a site, and whether it lets itself read motion. */
+/** By name: a site's headers, and whether they allow it motion. */
 const POLICIES: { [name: string]: [Headers, boolean] } = {
   none: [{}, true],
   self: [
@@ -71,7 +71,7 @@ async function shown(on: Device, address: string): Promise<Page> {
   return page;
 }
 
-/** What the browser itself says, asked where no page's functions are. */
+/** The browser's own answer, from a world without the page's functions. */
 async function allows(page: Page, name: string): Promise<boolean> {
   const { frameTree } = await page.send("Page.getFrameTree");
   const { executionContextId: contextId } = await page.send("Page.createIsolatedWorld", {
@@ -191,6 +191,30 @@ for (const [name, preferences] of Object.entries({ partial: {}, sealed: SEALED }
       assert.equal(await denied.evaluate("motion.length + orientations.length"), 0);
     },
   );
+
+  test(`${name}: a frame of the same origin makes the sensors that it would make without us`, { skip }, async () => {
+    device = await Device.start(preferences);
+    const asked = `(async () => {
+      const made = {};
+      const others = ["gyroscope *", "gyroscope https://a.example"];
+      const allows = ["", "gyroscope 'none'", "accelerometer 'none'; gyroscope", ...others];
+      for (const allow of allows) for (const kind of ["blank", "page", "text"]) {
+        const frame = document.createElement("iframe");
+        Object.assign(frame, { allow }, kind === "page" ? { src: "/empty" } : kind === "text" ? { srcdoc: "<p>" } : {});
+        const loaded = new Promise((done) => (frame.onload = done));
+        document.body.append(frame);
+        await loaded;
+        made[kind + " " + allow] = ["Accelerometer", "Gyroscope"].map((name) => {
+          try { return new frame.contentWindow[name]() && "made"; } catch (error) { return error.name; }
+        });
+      }
+      return made;
+    })()`;
+    const bare = await Device.bare();
+    const expected = await (await bare.browser.open(`${site.origin}/empty`)).evaluate(asked);
+    assert.deepEqual(await (await shown(device, `${site.origin}/empty`)).evaluate(asked), expected);
+    await bare.close();
+  });
 
   test(`${name}: document.featurePolicy gives a page its own policy`, { skip, timeout: 120_000 }, async () => {
     device = await Device.start(preferences);

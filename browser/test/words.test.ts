@@ -1,4 +1,4 @@
-// What the popup says follows from the bundle's own numbers.
+// The popup's texts follow from the numbers of the bundle.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { budgetLine, duration, holdSeconds, mayInfer, perDay, price, secondsLeft } from "../src/extension/popup/words";

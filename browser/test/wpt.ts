@@ -1,4 +1,4 @@
-// Runs files of web-platform-tests as they are; only the two hooks that the suite leaves to vendors are ours.
+// Runs files of web-platform-tests as they are; only the two hooks that the suite leaves to vendors are replaced.
 import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { Message, Page } from "./chromium";
@@ -35,7 +35,7 @@ export interface Subtest {
   readonly message: string | null;
 }
 
-/** The suite as a site; names of hosts in its templates are those of this server. */
+/** Serves the suite; its templates get this server's host names. */
 export function suite(port: () => number): Site {
   return (path) => {
     if (path === "/resources/testdriver-vendor.js") return script(VENDOR);
@@ -90,14 +90,14 @@ function filled(text: string, port: number): string {
     .replaceAll(/\{\{ports\[https?\]\[\d\]\}\}/g, String(port));
 }
 
-/** Where virtual sensors are made, and who decides whether a page may read. */
+/** A browser for the suite, and how its permissions are set. */
 export interface Stage {
   readonly device: Device;
   readonly origin: string;
   permit(page: Page, name: string, state: string): Promise<void>;
 }
 
-/** The subtests of one file; null where it did not end. */
+/** The subtests of one file; null if it timed out. */
 export async function run(stage: Stage, file: string, milliseconds = 120_000): Promise<Subtest[] | null> {
   const page = await stage.device.browser.open("about:blank");
   let done: (text: string) => void;

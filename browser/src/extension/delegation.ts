@@ -2,7 +2,7 @@
 // denies motion to both. Content scripts talk to each other; a page could forge an answer only for its own frames, to
 // which it could grant the same anyway.
 import type { Feature } from "./header";
-import { allowedByPage, decide, delegated, isUndecided } from "./policy";
+import { allowedByPage, decide, delegatedBy, isUndecided } from "./policy";
 
 const QUESTION = "deeprotect: what may this frame read?";
 
@@ -34,7 +34,5 @@ window.addEventListener(
 function allowedTo({ source, origin }: MessageEvent): Feature[] {
   const frame = [...document.querySelectorAll("iframe")].find(({ contentWindow }) => contentWindow === source);
   if (!frame) return [];
-  const src = frame.hasAttribute("srcdoc") || !frame.src ? window.origin : new URL(frame.src).origin;
-  const parts = delegated(frame.allow, { self: window.origin, src, origin });
-  return parts.filter((feature) => allowedByPage(feature));
+  return delegatedBy(frame, origin).filter((feature) => allowedByPage(feature));
 }

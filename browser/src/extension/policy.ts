@@ -22,37 +22,29 @@ function policyOf(page: Document): FeaturePolicy | undefined {
   return policy as FeaturePolicy | undefined;
 }
 
-/** A frame whose parent has motion denied by our header must ask it: the browser cannot tell what the parent allows. */
 const known: { [feature in Feature]: Known } = {
   accelerometer: isAllowed("accelerometer"),
   gyroscope: isAllowed("gyroscope"),
   magnetometer: isAllowed("magnetometer"),
 };
 
-function isAllowed(feature: Feature): Known {
-  const policy = policyOf(document);
-  if (!policy || !allows || apply(allows, policy, [feature])) return true;
-  const top = sameOriginTop();
-  if (isMarked(policy, feature) || (top !== null && isMarked(policyOf(top), feature))) return true;
-  return window !== window.parent && top === null && !isFenced() ? "unknown" : false;
+/** Under our header the browser denies motion to a frame whatever its parent allows, so parents are asked in turn. */
+function isAllowed(feature: Feature, frame: Window = window): Known {
+  const policy = policyOf(frame.document);
+  if (!policy || !allows || apply(allows, policy, [feature]) || isMarked(policy, feature)) return true;
+  if (frame === frame.parent || isFenced()) return false;
+  const element = frame.frameElement as HTMLIFrameElement | null;
+  if (!element) return "unknown"; // its parent is of another origin
+  return delegatedBy(element, window.origin).includes(feature) ? isAllowed(feature, frame.parent) : false;
 }
 
-function isMarked(policy: FeaturePolicy | undefined, feature: Feature): boolean {
-  return policy !== undefined && apply(allowlist!, policy, [feature]).includes(MARK);
+function isMarked(policy: FeaturePolicy, feature: Feature): boolean {
+  return apply(allowlist!, policy, [feature]).includes(MARK);
 }
 
 /** A fenced frame is its own top. */
 function isFenced(): boolean {
   return Boolean((window as { fence?: object | null }).fence);
-}
-
-/** The top document, or null if its origin is another. */
-function sameOriginTop(): Document | null {
-  try {
-    return isFenced() ? null : window.top!.document;
-  } catch {
-    return null;
-  }
 }
 
 /** Whether the parent's answer is still to come. */
@@ -87,6 +79,14 @@ export function permitted(reading: Reading): Reading {
   };
 }
 
+/** What a frame's `allow` attribute gives to its document: https://w3c.github.io/webappsec-permissions-policy */
+export function delegatedBy(frame: HTMLIFrameElement, origin: string): Feature[] {
+  const src = frame.hasAttribute("srcdoc") ? window.origin : originIn(frame.src);
+  // The document of an address without an origin, such as about:blank, may share the page's.
+  const origins = { self: window.origin, src: src === "null" && origin === window.origin ? origin : src, origin };
+  return delegated(frame.allow || "", origins);
+}
+
 /** Origins of a page, of the address in a frame's `src`, and of the document that is in the frame. */
 interface Origins {
   readonly self: string;
@@ -94,15 +94,18 @@ interface Origins {
   readonly origin: string;
 }
 
-/** What a frame's `allow` attribute gives to its document: https://w3c.github.io/webappsec-permissions-policy */
-export function delegated(allow: string, { self, src, origin }: Origins): Feature[] {
+function delegated(allow: string, { self, src, origin }: Origins): Feature[] {
   const directives = allow.split(";").map((directive) => directive.trim().split(/\s+/));
-  const originIn = (value: string): string =>
-    value === "'self'" ? self : value === "'src'" ? src : URL.canParse(value) ? new URL(value).origin : "";
+  const named = (value: string): string => (value === "'self'" ? self : value === "'src'" ? src : originIn(value));
   return FEATURES.filter((feature) => {
     const directive = directives.find(([name]) => name === feature);
     if (!directive) return origin === self;
     const values = directive.length > 1 ? directive.slice(1) : ["'src'"];
-    return values.some((value) => value === "*" || originIn(value) === origin);
+    return values.some((value) => value === "*" || named(value) === origin);
   });
+}
+
+/** The page's own for no address at all, and none for what is not an address. */
+function originIn(url: string | undefined): string {
+  return !url ? window.origin : URL.canParse(url) ? new URL(url).origin : "";
 }

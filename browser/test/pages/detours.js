@@ -1,4 +1,4 @@
-// More of the hostile page: other ways to a fresh document, realm or clock, each under its own name.
+// More tricks of the hostile page: other ways to a fresh document, realm or clock.
 const spied = (name) => `/spying?${encodeURIComponent(name)}`;
 const typed = (type, text) => URL.createObjectURL(new Blob([text], { type }));
 const handled = (name) =>

@@ -212,7 +212,7 @@ const served = navigator.serviceWorker.register("/sw.js").then(() => navigator.s
 trick("a page of the site's service worker, in a frame", (name) =>
   served.then(() => frame({ src: `/worked/spying?${encodeURIComponent(name)}`, allow: ALLOW })),
 );
-/** At once, and again when the test has had time to give the pop-up sensors of its own. */
+/** Spies at once, and again after the test has given the pop-up sensors. */
 function spyOnPopup(made, name) {
   spy(made, name, report);
   setTimeout(() => spy(made, `${name}, later`, report), 1500);

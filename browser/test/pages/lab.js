@@ -1,4 +1,4 @@
-// Tricks that would break the page in which they run: each gets a frame of its own, and tells the page what it saw.
+// Tricks that would break their page: each runs in a frame of its own, and reports to the page.
 const tell = (way, numbers) => parent.postMessage({ way, numbers }, "*");
 const see = (name, event) =>
   tell(
@@ -7,7 +7,7 @@ const see = (name, event) =>
   );
 const named = (type) => ({ toString: () => type });
 const LAB = {};
-/** By name: how an event's type can be said without a text. */
+/** By name: event types that are not strings. */
 const SPELLINGS = {
   "a function": (type) => Object.assign(() => {}, { toString: () => type }),
   "a class": (type) =>
@@ -67,7 +67,7 @@ for (const field of ["capture", "once", "passive", "signal"]) {
     };
   }
 }
-/** Built-ins that a shim could look up while it registers a listener. */
+/** Built-ins that a shim could call while it registers a listener. */
 const poisoned = (holder, key, name) => {
   const was = Object.getOwnPropertyDescriptor(holder, key);
   const kept = [];
@@ -193,7 +193,7 @@ for (const key of [
     }
   };
 }
-/** Frames that may have no script of ours, and three ways to use what they have. */
+/** Frames that may lack the shim, and three ways to use their functions. */
 const FRAMES = {
   "without content": { src: "/204" },
   "that never loads": { src: `http://127.0.0.1:${location.port}/stall` },

@@ -1,4 +1,4 @@
-// An ordinary page that reads motion in all ways and keeps what it read.
+// An ordinary page that reads motion in all ways and stores it.
 window.motion = [];
 window.orientations = [];
 window.log = [];

@@ -1,4 +1,4 @@
-// Ways to open a window of the page's own making; a script in it calls the page, which reads there.
+// Ways to open a window that the page fills itself; a script in it calls the page, which reads there.
 window.go = (win, name) => {
   spy(win, name, report);
   spyOnPopup(win, name);

@@ -1,4 +1,4 @@
-// Reads motion in a window by every way that a page has, and reports each number that it sees.
+// Reads motion in a window in every way a page can, and reports each number.
 function spy(win, trick, report) {
   const see = (way, ...numbers) =>
     report(
@@ -53,7 +53,7 @@ function spy(win, trick, report) {
     });
   }
 }
-/** Source of a document that spies on itself and tells whoever opened it. */
+/** The source of a document that reports its own readings to its opener and parents. */
 function spying(trick) {
   return (
     `<!doctype html><script>${spy};const tell=(way,numbers)=>{` +

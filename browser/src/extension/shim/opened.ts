@@ -106,8 +106,8 @@ function cancelScript(event: Event): void {
 
 /** Whether following this link, or submitting this form, runs a script in another window. */
 function runsInOtherWindow(element: unknown, button: unknown = null): boolean {
-  const base: unknown = firstOf(document, "base[target]");
-  const target = attribute(button, "formtarget") ?? attribute(element, "target") ?? attribute(base, "target");
+  const own = attribute(button, "formtarget") ?? attribute(element, "target");
+  const target = own ?? attribute(firstOf(document, "base[target]"), "target");
   if (!target || isSameTab(target)) return false;
   const action = attribute(button, "formaction") ?? attribute(element, "action");
   return isScript(attribute(element, "href")) || isScript(attribute(element, "xlink:href")) || isScript(action);
