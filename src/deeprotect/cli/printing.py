@@ -133,8 +133,6 @@ def results_table(results: dict[str, Any]) -> None:
     for name, one in useful.items():
         line = f"useful: {quoted(name)}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
-        for line in recall_lines(one["recall"]):
-            console.print(f"  {line}", markup=False)
     for name, one in sensitive.items():
         line = f"sensitive: {quoted(name)}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
@@ -153,35 +151,52 @@ def results_table(results: dict[str, Any]) -> None:
         own = " (the policy's own)" if row.get("own") else ""
         table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *attackers)
     console.print(table)
-    for line in (*own_lines(rows), *whole_lines(rows[0]), *new_people_lines(results.get("strangers") or {})):
+    shown = shown_row(rows)
+    for line in (*own_lines(rows), *recall_lines(shown), *whole_lines(shown)):
+        console.print(line, markup=False)
+    for line in new_people_lines(results.get("strangers") or {}):
         console.print(line, markup=False)
     for row in rows:
         if row.get("note"):
             console.print(f"{row['mechanism']}, ε = {row['epsilon']:g}: {row['note']}", markup=False)
 
 
+def shown_row(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The policy's own row, or else the one with an ε that apps read best."""
+    own = [row for row in rows if row.get("own")]
+    with_epsilon = [row for row in rows if row["epsilon"] is not None]
+    return (
+        own[0]
+        if own
+        else max(with_epsilon or rows, key=lambda row: sum(each["app"] for each in row["useful"].values()))
+    )
+
+
+def named(row: Mapping[str, Any]) -> str:
+    return str(row["mechanism"]) if row["epsilon"] is None else f"{row['mechanism']}, ε = {row['epsilon']:g}"
+
+
 def own_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the user's own apps read of each row."""
     for row in rows:
-        epsilon = "" if row["epsilon"] is None else f", ε = {row['epsilon']:g}"
         for name, one in row["useful"].items():
             for app, read in one["apps"].items():
                 retrained = f", retrained {read['retrained']:.3f}" if read["retrained"] is not None else ""
                 numbers = f"raw {read['clean']:.3f}, released {read['app']:.3f}{retrained}"
-                yield f"your app {quoted(app)} on {quoted(name)}, {row['mechanism']}{epsilon}: {numbers}"
+                yield f"your app {quoted(app)} on {quoted(name)}, {named(row)}: {numbers}"
 
 
 def whole_lines(row: Mapping[str, Any]) -> Iterator[str]:
-    """Of the first row, what attackers read who have a whole recording, beside those of a single window."""
+    """Of one row, what attackers read who have a whole recording, beside those of a single window."""
     for name, one in row["sensitive"].items():
         whole = one.get("whole")
         if whole is not None:
             most = "" if whole["at_most"] is None else f", at most {whole['at_most']:.3f}"
-            guess = max(whole["from_useful"], whole["chance"])
+            guess, count = max(whole["from_useful"], whole["chance"]), whole["recordings"]
             yield (
-                f"{quoted(name)} from one window: released {one['adaptive']:.3f}, raw {one['raw']:.3f}; from all "
-                f"tested windows of a recording ({whole['recordings']} of them): released {whole['released']:.3f}{most}"
-                f", raw {whole['raw']:.3f}, the useful labels alone {guess:.3f}"
+                f"{named(row)}: {quoted(name)} from one window: released {one['adaptive']:.3f}, raw {one['raw']:.3f}; "
+                f"from all tested windows of a recording ({count} of them): released {whole['released']:.3f}{most}, "
+                f"raw {whole['raw']:.3f}, the useful labels alone {guess:.3f}"
             )
 
 
@@ -211,17 +226,17 @@ def _whole(one: Mapping[str, Any]) -> str:
 MOST_CLASSES = 12
 
 
-def recall_lines(recall: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Of the first row, each class that an app reads; of many those that it reads worst."""
-    if not recall:
-        return
-    clean, app = (sum(each[key] for each in recall) / len(recall) for key in ("clean", "app"))
-    yield f"each class counting the same: raw windows {clean:.3f}, released {app:.3f}"
-    worst = sorted(recall, key=lambda each: float(each["app"]))[:MOST_CLASSES]
-    for each in recall:
-        if each in worst:
+def recall_lines(row: Mapping[str, Any]) -> Iterator[str]:
+    """Of one row, each class that an app reads; of many those that it reads worst."""
+    for name, one in row["useful"].items():
+        if not (recall := one["recall"]):
+            continue
+        clean, app = (sum(each[key] for each in recall) / len(recall) for key in ("clean", "app"))
+        yield f"{named(row)}: {quoted(name)}, each class counting the same: released {app:.3f}, raw windows {clean:.3f}"
+        worst = sorted(recall, key=lambda each: float(each["app"]))[:MOST_CLASSES]
+        for each in (each for each in recall if each in worst):
             share = f"right in {each['app']:.3f} of {each['windows']} windows (raw {each['clean']:.3f})"
-            yield f"{quoted(each['name'])}: {share}"
+            yield f"  {quoted(each['name'])}: {share}"
 
 
 def number(value: float | None) -> str:
