@@ -49,6 +49,13 @@ def test_results_have_the_agreed_shape() -> None:
             "people_ci": None,
             "recall": [],
             "apps": {},
+            "unit": None,
+            "mae": None,
+            "mae_ci": None,
+            "mae_clean": None,
+            "mae_median": None,
+            "mae_coder": None,
+            "mae_limit": None,
         }
     }
     assert row["sensitive"] == {

@@ -25,6 +25,9 @@ def policies(draw: st.DrawFn) -> Policy:
     drawn = draw(st.lists(names, min_size=3, max_size=8, unique=True))
     useful, sensitive, *channels = drawn
     ranges = [sorted(draw(st.tuples(numbers, numbers).filter(lambda pair: pair[0] != pair[1]))) for _ in channels]
+    limits = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)).map(lambda pair: [pair[0], pair[0] + pair[1]])
+    number = st.fixed_dictionaries({"unit": names, "range": limits, "levels": st.integers(2, 64)})
+    numeric = draw(st.lists(st.tuples(st.just(useful), number), max_size=1))
     tables = {
         "version": 1,
         "stream": {
@@ -34,9 +37,13 @@ def policies(draw: st.DrawFn) -> Policy:
                 name: {"unit": draw(names), "range": limits} for name, limits in zip(channels, ranges, strict=True)
             },
         },
-        "inferences": {"useful": [useful], "sensitive": draw(st.sampled_from([[], [sensitive]]))},
+        "inferences": {
+            "useful": [useful],
+            "sensitive": draw(st.sampled_from([[], [sensitive]])),
+            "numeric": dict(numeric),
+        },
         "privacy": {"epsilon": draw(st.floats(1e-6, 1e3))},
-        "training": {"cost_matrix": {useful: costs} if (costs := draw(rows_of_costs)) else {}},
+        "training": {"cost_matrix": {useful: costs} if not numeric and (costs := draw(rows_of_costs)) else {}},
     }
     return Policy.from_tables(tables)
 
@@ -68,6 +75,7 @@ KEYS = [
     ("stream", "channels"), ("stream", "columns"), ("stream", "window"), ("stream", "rate_hz"),
     ("stream", "channels", "acc_x"), ("stream", "channels", "acc_x", "range"),
     ("stream", "channels", "acc_x", "resolution"), ("inferences", "useful"), ("inferences", "sensitive"),
+    ("inferences", "numeric"), ("inferences", "numeric", "activity"),
     ("privacy", "epsilon"), ("privacy", "guarantee"), ("privacy", "mechanism"), ("privacy", "every"),
     ("training", "features"), ("training", "seed"), ("training", "feature_extractor"), ("strange",),
     ("stream", "strange"),

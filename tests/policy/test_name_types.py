@@ -19,7 +19,11 @@ TABLES: dict[str, Any] = {
         "channels": {"acc_x": {"unit": "g", "range": [-4.0, 4.0], "sensor": "accelerometer"}},
         "columns": {"acc_x": "Accel X (g)"},
     },
-    "inferences": {"useful": ["activity"], "sensitive": ["subject"]},
+    "inferences": {
+        "useful": ["activity", "speed"],
+        "sensitive": ["subject"],
+        "numeric": {"speed": {"unit": "m/s", "range": [0, 5], "levels": 5}},
+    },
     "privacy": {"epsilon": 5.0},
     "training": {"people": "subject", "cost_matrix": {"activity": {"walk": {"stairs": 0.2}}}},
 }
@@ -27,6 +31,7 @@ VALUES = {
     "unit": ("stream", "channels", "acc_x", "unit"),
     "sensor": ("stream", "channels", "acc_x", "sensor"),
     "column": ("stream", "columns", "acc_x"),
+    "unit of a number": ("inferences", "numeric", "speed", "unit"),
     "useful": ("inferences", "useful", 0),
     "sensitive": ("inferences", "sensitive", 0),
     "people": ("training", "people"),
@@ -34,6 +39,7 @@ VALUES = {
 KEYS = {
     "channel": ("stream", "channels", "acc_x"),
     "mapped channel": ("stream", "columns", "acc_x"),
+    "number": ("inferences", "numeric", "speed"),
     "costs of": ("training", "cost_matrix", "activity"),
     "true class": ("training", "cost_matrix", "activity", "walk"),
     "class read": ("training", "cost_matrix", "activity", "walk", "stairs"),
@@ -104,7 +110,7 @@ def test_names_of_any_script_are_names(name: str) -> None:
     useful[0] = name
     del tables["training"]["cost_matrix"]
     policy = Policy.from_tables(tables)
-    assert policy.inferences.useful == (name,)
+    assert policy.inferences.useful == (name, "speed")
     assert Policy.from_toml(policy.to_toml()) == policy
 
 

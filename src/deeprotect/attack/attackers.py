@@ -19,7 +19,7 @@ class LabelledRows:
     """What an attacker reads (row, value): windows, features or codes, each with its label and its recording.
 
     `draws` number the draws behind rows, where several rows come from one; otherwise each row is its own. `person` is
-    the number of each row's person, or group, where they are told apart.
+    the number of each row's person, or group, where they are told apart. `numeric`: labels are levels of a number.
     """
 
     rows: Floats
@@ -27,6 +27,7 @@ class LabelledRows:
     recording: Indices
     draws: Indices | None = None
     person: Indices | None = None
+    numeric: bool = False
 
     def with_rows(self, rows: Floats, draws: Indices | None = None) -> "LabelledRows":
         """The same labels, seen through a release or as features."""

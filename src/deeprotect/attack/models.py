@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -25,6 +26,7 @@ from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.coder import AmplitudeSpectrum, SummaryStatistics
 from deeprotect.training.labelled_windows import Labels
+from deeprotect.training.levels import medians
 from deeprotect.training.networks import Standardise, initialise, unset, window_samples
 from deeprotect.training.trainer import Schedule, TrainingJob, single_thread
 from deeprotect.training.trainer import train as train_network
@@ -244,6 +246,8 @@ class TrainedModel:
     estimator: Any
     log_prior: Floats
     """Logarithm of each class's share of the training windows."""
+    values: Floats | None = None
+    """What the classes stand for, where they are levels of a number."""
 
     @property
     def probabilistic(self) -> bool:
@@ -263,7 +267,9 @@ class TrainedModel:
         return np.asarray(np.log((1 - share) * probabilities + share * np.exp(self.log_prior)))
 
     def choose(self, scores: Floats) -> NDArray[np.str_]:
-        """The class of the highest score in each row."""
+        """The class of the highest score in each row; of a number the median."""
+        if self.values is not None:
+            return np.asarray(self.classes[medians(softmax(scores, axis=1), self.values)])
         return np.asarray(self.classes[scores.argmax(axis=1)])
 
     def predict(self, windows: Floats) -> NDArray[np.str_]:

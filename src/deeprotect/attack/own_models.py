@@ -62,12 +62,11 @@ class OwnModel(Carried):
         if reads == "predict":
             classes = np.append(classes, ANOTHER)
         counts = np.maximum(1, [(texts == each).sum() for each in classes])
-        return TrainedOwnModel(
-            self.name, classes, estimator, np.log(counts / counts.sum()), self.schema, reads, self.what
-        )
+        told: Any = {"schema": self.schema, "reads": reads, "what": self.what}
+        return TrainedOwnModel(self.name, classes, estimator, np.log(counts / counts.sum()), **told)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedOwnModel(Carried, TrainedModel):
     """A fitted one; `reads` is the method that its scores come from."""
 

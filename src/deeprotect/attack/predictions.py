@@ -58,6 +58,18 @@ def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int
     return min(low, float(lowest)), max(high, float(highest))
 
 
+def clustered_mean(values: NDArray[np.float64], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:
+    """95 % interval of a mean over windows that come in clusters, by a bootstrap that draws whole clusters; where
+    there are fewer than five, it draws windows, and the true interval may be much wider."""
+    _, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
+    if len(sizes) < FEWEST_CLUSTERS:
+        place, sizes = np.arange(len(values)), np.ones(len(values), dtype=np.int64)
+    sums = np.bincount(place, weights=values)
+    times = np.random.default_rng(seed).multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=DRAWS)
+    low, high = np.quantile((times @ sums) / (times @ sizes), [0.025, 0.975])
+    return float(low), float(high)
+
+
 Texts = NDArray[np.str_]
 
 
@@ -104,6 +116,12 @@ class Predictions:
     @property
     def interval(self) -> Interval:
         return clustered(self.right, self.segment)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """Of an inference that is a number, how far each guess is off."""
+        values = np.array(self.classes, dtype=np.float64)
+        return np.asarray(np.abs(values[self.guess] - values[self.truth]))
 
     @property
     def by_person(self) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
 from deeprotect.policy.policy import Policy, is_quick
-from deeprotect.policy.sections import LONGEST_NOTE
+from deeprotect.policy.sections import LONGEST_NOTE, Number
 from deeprotect.policy.usual_names import is_person
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
@@ -37,6 +37,7 @@ _STRETCH = {
     "episode": "an episode is one of the stretches into which recordings are cut, of several windows each",
 }
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
+WORTH_A_NUMBER = 0.9  # error as a share of the median's above which a release is of little use
 MOST_CLASSES = 12  # listed, those that are read worst
 FEW = 30  # windows of a class to learn from, fewer of which are too few to be read well
 _SYNTHETIC = "the output is synthetic, and every window is drawn from a public list."
@@ -46,6 +47,13 @@ _READERS = {
     "app": "the same app on released windows",
     "app_cost": "cost of its misreadings",
     "chance": "guessing the most common class",
+}
+_ERRORS = {
+    "error_clean": "app on raw windows",
+    "error": "the same app on released windows",
+    "error_coder": "the coder before any noise",
+    "error_median": "guessing the median",
+    "error_limit": "at best, by ε",
 }
 
 
@@ -219,6 +227,9 @@ def _useful(result: Measured, bundle: Bundle) -> Iterator[str]:
     for name, numbers in result.useful.items():
         if not {"app", "chance"} <= numbers.keys():
             continue
+        if name in bundle.policy.inferences.numeric:
+            yield from _number(name, numbers, bundle.policy.inferences.numeric[name])
+            continue
         yield f"{quoted(name)} (useful), accuracy: {_listed(numbers)}"
         classes = result.classes.get(name, [])
         if "app_balanced" in numbers and "clean_balanced" in numbers:
@@ -233,6 +244,21 @@ def _useful(result: Measured, bundle: Bundle) -> Iterator[str]:
                 )
         if advice := _advice(name, numbers, classes, bundle.policy):
             yield advice
+
+
+def _number(name: str, found: Mapping[Any, float], number: Number) -> Iterator[str]:
+    """The mean absolute errors of an inference that is a number."""
+    width = number.range[1] - number.range[0]
+    errors = ", ".join(f"{said} {found[key] * width:.3g}" for key, said in _ERRORS.items() if key in found)
+    yield f"{quoted(name)} (useful), mean absolute error in {quoted(number.unit)}: {errors}"
+    median = found.get("error_median", 1.0)
+    if found.get("error", 0.0) <= WORTH_A_NUMBER * median:
+        return
+    if found.get("error_clean", 0.0) > WORTH_A_NUMBER * median:
+        fix = "so are raw windows, whatever epsilon is: try longer windows, more sensors, or check the numbers"
+    else:
+        fix = "raise epsilon, or use fewer levels"
+    yield f"{quoted(name)} is hardly nearer than the median after release: {fix}"
 
 
 def _worst_read(classes: Sequence[ClassRead]) -> list[ClassRead]:
@@ -306,6 +332,10 @@ def _work(bundle: Bundle) -> Iterator[str]:
         expected: dict[str, float] = getattr(bundle.manifest.feature_extractor, key)
         if expected:
             yield f"  {reason}: {', '.join(f'{name} {value:.3f}' for name, value in expected.items())}."
+    for name, number in bundle.policy.inferences.numeric.items():
+        low, high = number.range
+        levels = f"{number.levels} levels over [{low:g}, {high:g}] {quoted(number.unit)}"
+        yield f"  {quoted(name)} is a number, in {levels}; a misreading costs its distance."
     for name, rows in bundle.policy.training.cost_matrix.items():
         costs = sorted(cost for row in rows.values() for cost in row.values())
         stated = f"in {len(costs)} cases that the policy lists, 1 in all others"

@@ -76,7 +76,9 @@ class ClassRead(BaseModel):
     code: Literal["own", "none"] = "own"
 
 
-UsefulRead = dict[Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_balanced"], Share]
+Reading = Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_balanced"]
+Error = Literal["error", "error_clean", "error_median", "error_coder", "error_limit"]
+UsefulRead = dict[Reading | Error, Share]
 SensitiveRead = dict[Literal["raw", "adaptive", "chance", "recording", "recording_raw"], Share]
 """`recording`: from all held-out windows of a recording together."""
 
@@ -91,7 +93,10 @@ class Unseen(BaseModel):
 
 
 class Measured(BaseModel):
-    """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says."""
+    """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says.
+
+    Errors are mean absolute ones of an inference that is a number, as shares of its range.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
     mechanism: Name

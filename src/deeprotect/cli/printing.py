@@ -133,13 +133,17 @@ def results_table(results: dict[str, Any]) -> None:
     for name, one in useful.items():
         line = f"useful: {quoted(name)}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
+        for line in error_lines(one):
+            console.print(f"  {line}", markup=False)
     for name, one in sensitive.items():
         line = f"sensitive: {quoted(name)}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
     table = Table("mechanism", "promise", "ε", box=None, pad_edge=False)
+    numbers = [name for name, one in useful.items() if one.get("unit") is not None]
     for title in (
         *(f"app: {quoted(name)}" for name in useful),
         "limit",
+        *(title for name in numbers for title in (f"error: {quoted(name)}", "limit")),
         *(f"attacker: {quoted(name)}" for name in sensitive),
     ):
         table.add_column(Text(title), justify="right")
@@ -149,7 +153,8 @@ def results_table(results: dict[str, Any]) -> None:
         attackers = [number(one["adaptive"]) for one in row["sensitive"].values()]
         epsilon = "–" if row["epsilon"] is None else f"{row['epsilon']:g}"
         own = " (the policy's own)" if row.get("own") else ""
-        table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *attackers)
+        errors = [shown(row["useful"][name][key]) for name in numbers for key in ("mae", "mae_limit")]
+        table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *errors, *attackers)
     console.print(table)
     shown = shown_row(rows)
     for line in (*own_lines(rows), *recall_lines(shown), *whole_lines(shown)):
@@ -237,6 +242,20 @@ def recall_lines(row: Mapping[str, Any]) -> Iterator[str]:
         for each in (each for each in recall if each in worst):
             share = f"right in {each['app']:.3f} of {each['windows']} windows (raw {each['clean']:.3f})"
             yield f"  {quoted(each['name'])}: {share}"
+
+
+def error_lines(one: Mapping[str, Any]) -> Iterator[str]:
+    """Of the first row, how far readings of a number are off."""
+    if one.get("unit") is None:
+        return
+    said = {"mae_clean": "app on raw windows", "mae": "released", "mae_coder": "coder before any noise"}
+    said |= {"mae_median": "guessing the median", "mae_limit": "at best, by ε"}
+    errors = ", ".join(f"{words} {shown(one[key])}" for key, words in said.items() if one[key] is not None)
+    yield f"mean absolute error in {quoted(one['unit'])}: {errors}"
+
+
+def shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def number(value: float | None) -> str:

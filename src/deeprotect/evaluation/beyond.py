@@ -4,7 +4,7 @@ docs/claims.md#what-leaves-beyond-the-useful-label
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Self
 
@@ -13,8 +13,10 @@ import numpy as np
 from deeprotect.attack.predictions import Interval, clustered
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.beyond import Excess, apart, excesses, misread_draws
-from deeprotect.training.fitting.kept_aside import Coding, Readings
+from deeprotect.signals.schema import Floats
+from deeprotect.training.fitting.kept_aside import Coding, Readings, coder_levels
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows
+from deeprotect.training.levels import distances
 from deeprotect.training.splits import Mask
 
 WHOLE = 1 << 40
@@ -38,13 +40,17 @@ class Beyond:
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """Of each slot that a release of tested windows shows, whether it is misread, and of which draw and recording."""
+    """Of each slot that a release of tested windows shows, whether it is misread, and of which draw and recording.
+
+    `off`, of each useful inference that is a number: how far the coder's own level is off, window by window.
+    """
 
     tau: Fraction
     wrong: Mask
     draw: Indices
     recording: Indices
     known: Mask
+    off: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(cls, windows: LabelledWindows, *, coding: Coding, useful: Sequence[str]) -> Self | None:
@@ -53,7 +59,12 @@ class Misread:
         if tau is None:
             return None
         found = Readings.of(coding, windows, useful)
-        return cls(tau, found.misread, found.draw, found.recording, found.truth != MISSING)
+        off = {}
+        for name in windows.numeric:
+            seen, levels = windows.labelled(name), coder_levels(coding, windows, useful, name)
+            if levels is not None:
+                off[name] = distances(windows.labels[name][seen], levels[seen])
+        return cls(tau, found.misread, found.draw, found.recording, found.truth != MISSING, off)
 
     def stretches(self, size: int) -> Iterator[tuple[int, np.ndarray[tuple[int], np.dtype[np.float64]]]]:
         """Of each recording 1 − (1 − τ)^N for each of its stretches of so many slots."""

@@ -4,9 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -292,13 +292,15 @@ def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int, own:
     """By its name: one of the user's own, or a built-in one."""
     if model in own:
         return own[model].fit(rows.rows, rows.labels)
-    return fit_model(model, rows.rows, rows.labels, seed=setup.seed, channels=channels)
+    fitted = fit_model(model, rows.rows, rows.labels, seed=setup.seed, channels=channels)
+    return replace(fitted, values=fitted.classes.astype(np.float64)) if rows.numeric else fitted
 
 
 def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
     """The raw windows that carry a label of this inference."""
     labelled = side[side.labelled(name)]
-    return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording, person=labelled.group)
+    facts: Any = {"person": labelled.group, "numeric": name in side.numeric}
+    return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording, **facts)
 
 
 def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRows]:

@@ -192,16 +192,18 @@ def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> 
     """One line of the results, from all folds joined."""
     method = _released(setting, several)
     joined = FoldPredictions.join([each.predictions for each in several])
-    useful, sensitive = joined.sum_up(setting.epsilon if is_ldp(method.mechanism, method.guarantee) else None)
+    bounding = setting.epsilon if is_ldp(method.mechanism, method.guarantee) else None
+    useful, sensitive = joined.sum_up(bounding, policy.inferences.numeric)
     channels, misread = policy.schema().channels, [each.misread for each in several if each.misread is not None]
     counted = len(misread) == len(several)
+    off = {name: [each.off[name] for each in misread if name in each.off] for name in useful}
     return Row(
         mechanism=method.mechanism,
         guarantee=method.guarantee,
         epsilon=setting.epsilon,
         own=setting.own,
         feature_extractor=method.made_of,
-        useful=useful,
+        useful={name: each.with_coder(off[name]) for name, each in useful.items()} if counted else useful,
         sensitive={name: each.bounded(misread) for name, each in sensitive.items()} if counted else sensitive,
         beyond=sum_up_misread(misread) if counted else None,
         promise=promise(method.guarantee, setting.epsilon, sensitive=policy.inferences.sensitive).promised,

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from deeprotect.attack.attackers import best
-from deeprotect.attack.predictions import Interval, Predictions, of_people
+from deeprotect.attack.predictions import Interval, Predictions, clustered_mean, of_people
 from deeprotect.evaluation.beyond import WHOLE, Beyond, Misread, excess
 from deeprotect.evaluation.methods import is_ldp, line_name
+from deeprotect.policy.sections import Number
 from deeprotect.privacy.accuracy_bound import best_accuracy
 from deeprotect.privacy.channel.beyond import at_most
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows, numbered
+from deeprotect.training.levels import error_limit, median_error
 
 SCHEMA = 3
 DIGITS = 4
@@ -63,6 +65,8 @@ class Useful:
     `apps` are the user's own, beside the built-in one.
     `held`: the unchanged app when it reads all windows of a draw together; None where each window is a draw.
     `by_person`: the unchanged app on each person (or group) alone, and `people_ci` the interval of their mean.
+    Of a number, mean absolute errors in its unit: of the unchanged app on released and on raw windows, of guessing the
+    median, of the coder before any noise, and the least that ε allows. Its accuracies count levels that are read right.
     """
 
     clean: float
@@ -77,6 +81,25 @@ class Useful:
     people_ci: Interval | None = None
     recall: Sequence[Recall] = ()
     apps: Mapping[str, OwnApp] = field(default_factory=dict)
+    unit: str | None = None
+    mae: float | None = None
+    mae_ci: Interval | None = None
+    mae_clean: float | None = None
+    mae_median: float | None = None
+    mae_coder: float | None = None
+    mae_limit: float | None = None
+
+    @property
+    def saved(self) -> tuple[float, Interval] | None:
+        """Of a number, the share of the median's error that the unchanged app is spared, and its interval."""
+        if self.mae is None or self.mae_ci is None or not self.mae_median:
+            return None
+        shares = [1 - each / self.mae_median for each in (self.mae, *reversed(self.mae_ci))]
+        return shares[0], (shares[1], shares[2])
+
+    def with_coder(self, off: Sequence[Floats]) -> "Useful":
+        """With what the coder's own levels are off, of the tested windows of each fold."""
+        return replace(self, mae_coder=float(np.concatenate(off).mean())) if self.unit is not None and off else self
 
     @property
     def balanced(self) -> tuple[float, float] | None:
@@ -204,7 +227,10 @@ class Row:
         for name, useful in self.useful.items():
             low, high = useful.app_ci
             facts = _only(useful, "clean app") | {"app_low": low, "app_high": high}
-            yield self.head | {"role": "useful", "inference": name} | facts | _only(useful, "retrained limit chance")
+            facts |= _only(useful, "retrained limit chance")
+            if useful.unit is not None:
+                facts |= _only(useful, "unit mae mae_clean mae_median mae_coder mae_limit")
+            yield self.head | {"role": "useful", "inference": name} | facts
         for name, each in self.sensitive.items():
             low, high = each.adaptive_ci
             facts = _only(each, "raw static adaptive") | {"adaptive_low": low, "adaptive_high": high}
@@ -285,6 +311,10 @@ class Results:
                 low = each.released[1][0]
                 if each.limit is not None and low > each.limit:
                     lines.append(f"{name} is read in {low:.1%} of windows or more; ε allows {each.limit:.1%}")
+            for name, found in row.useful.items():
+                if found.mae_ci is not None and found.mae_limit is not None and found.mae_ci[1] < found.mae_limit:
+                    said = f"{found.mae_ci[1]:.3g} {found.unit} or less; ε allows no less than {found.mae_limit:.3g}"
+                    lines.append(f"{name} is read with an error of {said}")
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -360,7 +390,22 @@ class Apps:
     held: Predictions | None = None
     own: Mapping[str, "Apps"] = field(default_factory=dict)
 
-    def sum_up(self, epsilon: float | None) -> Useful:
+    def sum_up(self, epsilon: float | None, number: Number | None = None) -> Useful:
+        found = self._of_classes(epsilon)
+        return found if number is None else replace(found, recall=(), **self._errors(epsilon, number))
+
+    def _errors(self, epsilon: float | None, number: Number) -> dict[str, Any]:
+        off, truth = self.app.distances, np.array(self.app.classes)[self.app.truth]
+        return {
+            "unit": number.unit,
+            "mae": float(off.mean()),
+            "mae_ci": clustered_mean(off, self.app.segment),
+            "mae_clean": float(self.clean.distances.mean()),
+            "mae_median": median_error(truth),
+            "mae_limit": None if epsilon is None else error_limit(epsilon, truth),
+        }
+
+    def _of_classes(self, epsilon: float | None) -> Useful:
         return Useful(
             clean=self.clean.accuracy,
             app=self.app.accuracy,
@@ -471,9 +516,11 @@ class FoldPredictions:
             windows=int(windows.sum()),
         )
 
-    def sum_up(self, epsilon: float | None) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
+    def sum_up(
+        self, epsilon: float | None, numeric: Mapping[str, Number] | None = None
+    ) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
         """Where `epsilon` is LDP's, it bounds every inference; nothing does where it is None."""
-        useful = {name: apps.sum_up(epsilon) for name, apps in self.useful.items()}
+        useful = {name: apps.sum_up(epsilon, (numeric or {}).get(name)) for name, apps in self.useful.items()}
         return useful, {name: attacks.sum_up(epsilon) for name, attacks in self.sensitive.items()}
 
 

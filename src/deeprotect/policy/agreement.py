@@ -131,6 +131,9 @@ def _check_costs(inferences: Inferences, training: Training) -> None:
     if strangers:
         fix = meant_or(strangers[0], list(inferences.useful), "useful")
         raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
+    numbers = [name for name in training.cost_matrix if name in inferences.numeric]
+    if numbers:
+        raise ValueError(f"training.cost_matrix.{numbers[0]} is of a number, whose cost is the distance; remove one")
 
 
 def _default_features(tables: dict[str, Any]) -> int:

@@ -135,7 +135,10 @@ class Policy(Section):
         tables["stream"]["channels"] = [{"name": name, **spec} for name, spec in channels.items()]
         for spec in tables["stream"]["channels"]:
             spec["range"] = list(spec["range"])
-        tables["inferences"] = {kind: list(names) for kind, names in tables["inferences"].items()}
+        inferences = tables["inferences"]
+        inferences |= {kind: list(inferences[kind]) for kind in ("useful", "sensitive")}
+        for number in inferences.get("numeric", {}).values():
+            number["range"] = list(number["range"])
         return tables
 
     def vary(self, **sections: Mapping[str, Any]) -> Self:
@@ -149,6 +152,11 @@ class Policy(Section):
             for name, spec in self.stream.channels.items()
         )
         return Schema(channels, self.stream.rate_hz, self.stream.window)
+
+    @property
+    def costs(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What misreadings cost, by useful inference: as the policy says, and of numbers their distance."""
+        return self.training.cost_matrix | {name: number.costs for name, number in self.inferences.numeric.items()}
 
     @property
     def hold(self) -> Hold:
@@ -174,6 +182,8 @@ class Policy(Section):
         tables = self.model_dump(exclude_none=True)
         if not self.stream.columns:
             del tables["stream"]["columns"]
+        if not self.inferences.numeric:
+            del tables["inferences"]["numeric"]
         if not self.privacy.budget.limits:
             del tables["privacy"]["budget"]
         if not self.training.cost_matrix:

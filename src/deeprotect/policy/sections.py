@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from math import floor, log10
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -62,6 +63,16 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+def ascending(limits: tuple[float, float], *, fix: str) -> tuple[float, float]:
+    """The ends of a range, checked."""
+    low, high = limits
+    if low == high:
+        raise ValueError(f"is empty; {fix}")
+    if low > high:
+        raise ValueError(f"is reversed; write [{high}, {low}]")
+    return limits
+
+
 class ChannelSpec(Section):
     """One channel: unit and public range; samples outside the range are clipped."""
 
@@ -76,12 +87,7 @@ class ChannelSpec(Section):
     @field_validator("range")
     @classmethod
     def _ascends(cls, limits: tuple[float, float]) -> tuple[float, float]:
-        low, high = limits
-        if low == high:
-            raise ValueError("is empty; give the sensor's lowest and highest value")
-        if low > high:
-            raise ValueError(f"is reversed; write [{high}, {low}]")
-        return limits
+        return ascending(limits, fix="give the sensor's lowest and highest value")
 
     @model_validator(mode="after")
     def _resolution_fits(self) -> Self:
@@ -181,11 +187,80 @@ GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
 }
 
 
+MOST_LEVELS = 64
+FURTHEST, FINEST_LEVEL = 1e12, 1e-9  # so that a level's name stays short
+
+
+class Number(Section):
+    """A useful inference that is a number: ordered levels of equal width over a public range.
+
+    A level goes by the number in its middle. What lies outside the range counts as the level at that end.
+
+    Examples:
+        >>> cadence = Number(unit="steps/min", range=(60, 200), levels=7)
+        >>> cadence.names
+        ('70', '90', '110', '130', '150', '170', '190')
+        >>> cadence.costs["70"]["110"]  # a misreading costs its distance, as a share of the longest
+        0.3333333333333333
+    """
+
+    unit: Annotated[Name, Field(description="for example steps/min", examples=['"steps/min"'])]
+    range: Annotated[
+        tuple[float, float],
+        Field(strict=False, description="public: lowest and highest number to tell apart", examples=["[60, 200]"]),
+    ]
+    levels: Annotated[int, Field(ge=2, le=MOST_LEVELS, description="how many numbers are told apart", examples=["18"])]
+
+    @property
+    def step(self) -> float:
+        """The width of a level."""
+        return (self.range[1] - self.range[0]) / self.levels
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The middle of each level, as its name says it."""
+        return tuple(map(float, self.names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the levels, from the lowest: two digits of a step, so that no two levels share a name."""
+        digits = max(0, 1 - floor(log10(self.step)))
+        middles = [round(self.range[0] + (level + 0.5) * self.step, digits) + 0.0 for level in range(self.levels)]
+        needed = max(len(f"{middle:.{digits}f}".rstrip("0").partition(".")[2]) for middle in middles)
+        return tuple(f"{middle:.{needed}f}" for middle in middles)
+
+    @property
+    def costs(self) -> dict[str, dict[str, float]]:
+        """By true level and level read, as in a cost matrix: their distance, as a share of the longest."""
+        names, longest = self.names, self.levels - 1
+        return {
+            true: {read: abs(i - j) / longest for j, read in enumerate(names) if i != j} for i, true in enumerate(names)
+        }
+
+    @field_validator("range")
+    @classmethod
+    def _ascends(cls, limits: tuple[float, float]) -> tuple[float, float]:
+        return ascending(limits, fix="give the lowest and highest number to tell apart")
+
+    @model_validator(mode="after")
+    def _levels_differ(self) -> Self:
+        furthest = max(map(abs, self.range))
+        if furthest > FURTHEST:
+            raise ValueError(f"has a range beyond {FURTHEST:g}; use a larger unit")
+        if self.step < max(FINEST * furthest * self.levels, FINEST_LEVEL):
+            raise ValueError(f"has levels of {self.step:g}, too fine to tell apart; use fewer, or a smaller unit")
+        return self
+
+
 class Inferences(Section):
-    """What an app may infer, and what nobody should; without `sensitive`, everything else is sensitive."""
+    """What an app may infer, and what nobody should; without `sensitive`, everything else is sensitive.
+
+    `numeric` says which useful ones are numbers, and how finely they are told apart.
+    """
 
     useful: Annotated[Names, Field(description="label columns the app may infer", examples=['["activity"]'])]
     sensitive: Annotated[Names, Field(description="what it must not infer; empty: everything else")] = ()
+    numeric: dict[Name, Number] = Field(default_factory=dict)
 
     @field_validator("useful", "sensitive")
     @classmethod
@@ -212,6 +287,9 @@ class Inferences(Section):
         both = [name for name in self.useful if name in self.sensitive]
         if both:
             raise ValueError(f"has '{both[0]}' in both useful and sensitive; remove it from one")
+        others = [name for name in self.numeric if name not in self.useful]
+        if others:
+            raise ValueError(f".numeric.{others[0]} is not in inferences.useful, and only those may be numbers; add it")
         return self
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.policy import Policy
+from deeprotect.policy.sections import Number
 from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
+from deeprotect.tables.fields import is_number, to_floats
 from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
+from deeprotect.training.levels import levels_of
 
 Labels = NDArray[np.object_]
 Indices = NDArray[np.int64]
@@ -61,6 +64,7 @@ class Targets:
 
     codes: Indices
     classes: tuple[NDArray[Any], ...]
+    values: tuple[Floats | None, ...] = ()  # of each inference that is a number, what its classes stand for
 
     @classmethod
     def read(cls, labels: object, rows: int) -> Self:
@@ -76,6 +80,10 @@ class Targets:
     def counts(self) -> tuple[int, ...]:
         """Classes of each inference."""
         return tuple(len(classes) for classes in self.classes)
+
+    def values_of(self, column: int) -> Floats | None:
+        """Of an inference that is a number, what its classes stand for; None of others."""
+        return self.values[column] if self.values else None
 
     def blocks(self) -> Iterator[tuple[int, slice]]:
         """Each inference's place in a matrix that puts the classes of all inferences side by side."""
@@ -140,6 +148,7 @@ class LabelledWindows:
     position: Indices | None = None  # number of each window in its recording, from which episodes are counted
     recorded: Indices | None = None  # samples of each window that were recorded; the rest repeat the last of them
     tested: Indices | None = None  # ALL, SOME or NONE of its rows, where the caller names rows to be tested on
+    numeric: Mapping[str, Number] = field(default_factory=dict)  # inferences whose labels are levels of a number
 
     @property
     def followed(self) -> NDArray[np.bool_]:
@@ -214,11 +223,20 @@ class LabelledWindows:
         return numbered(self.classes(inference))
 
     def may_be_people(self, inference: str) -> bool:
-        """Whether some class is one person's alone; where nobody says who people are, by the column's name."""
+        """Whether some class is one person's alone; where nobody says who people are, by the column's name.
+
+        Levels of a number are the policy's, and nobody's.
+        """
+        if inference in self.numeric:
+            return False
         if self.person is None:
             return is_person(inference)
         labels, known = self.labels[inference], self.labelled(inference) & (self.person >= 0)
         return any(len(np.unique(self.person[known & (labels == each)])) < 2 for each in self.classes(inference))
+
+    def values(self, inference: str, classes: Sequence[str] | NDArray[Any]) -> Floats | None:
+        """Of an inference that is a number, what its classes stand for; None of others."""
+        return np.array(classes, dtype=np.float64) if inference in self.numeric else None
 
     def targets(self, inferences: Iterable[str]) -> Labels:
         """Label columns side by side, (window, inference)."""
@@ -237,6 +255,8 @@ def read_windows(
 ) -> LabelledWindows:
     """Cut a whole table into windows; a window has a label only where all its rows agree on it.
 
+    Of a number it is the level of the mean, over the rows that have one.
+
     A last window that is mostly padding is left out, unless `tails` are wanted as well. `group` names a column whose
     values a split keeps together, `tested` one with the values that are tested on. `mapped` says for this table which
     columns are meant (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
@@ -246,13 +266,14 @@ def read_windows(
     people = mapping.get(PERSON) or None
     side = None if tested is None else tested[0]
     wanted = list(dict.fromkeys([*inferences, *filter(None, [people, group, side])]))
-    numbers = [mapping.get(name, name) for name in schema.names]
+    numbers = [*(mapping.get(name, name) for name in schema.names), *policy.inferences.numeric]
     with open_source(table, numbers=numbers, columns=columns, mapping=mapping) as source:
         found = Columns.of(source.schema, schema, mapping=mapping, where=source.where)
         if side is not None and side not in source.schema.names:
             listed = printable(", ".join(source.schema.names), MOST_LISTED)
             raise TableError(f"{source.where}: no column '{printable(side)}' to split by; it has: {listed}")
         _check_labels(source.schema, wanted, source.where)
+        _check_numbers(source.schema, policy.inferences.numeric, source.where)
         needed = source.only({*found.kept, *wanted}).by_rows()
         rows = [replace(each, batch=each.batch.select(wanted)) for each in read_rows(needed, found, schema)]
     if not rows:
@@ -260,9 +281,12 @@ def read_windows(
     samples = ((each.samples, each.recording) for each in rows)
     batches = list(cut(samples, window=schema.window, channels=len(schema.channels)))
     labels = pa.Table.from_batches([each.batch for each in rows])
-    codes = {name: _codes(labels.column(name)) for name in inferences}
+    numeric = {name: (each, _floats(labels.column(name))) for name, each in policy.inferences.numeric.items()}
+    codes = {name: _codes(labels.column(name)) for name in inferences if name not in numeric}
     person, grouped = (None if name is None else _codes(labels.column(name))[0] for name in (people, group))
-    windows = _assemble(batches, codes, _numbers(rows), person=person, group=grouped, scale=schema.scale)
+    windows = _assemble(
+        batches, codes, _numbers(rows), numeric=numeric, person=person, group=grouped, scale=schema.scale
+    )
     if tested is not None:
         shares = _shares(batches, *_codes(labels.column(tested[0])), {*tested[1]})
         windows = replace(windows, tested=shares)
@@ -288,6 +312,20 @@ def _check_labels(schema: pa.Schema, inferences: Iterable[str], where: str) -> N
             raise TableError(f"{where}: column '{name}' is {kind}, a label is a name or a number; convert it to text")
 
 
+def _check_numbers(schema: pa.Schema, numeric: Iterable[str], where: str) -> None:
+    for name in numeric:
+        kind = schema.field(name).type
+        if not is_number(kind):
+            raise TableError(
+                f"{where}: column '{name}' is {kind}, and [inferences.numeric.{name}] says that it is a number; "
+                "convert the column, or remove that table from the policy"
+            )
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    return np.concatenate([to_floats(chunk) for chunk in column.chunks])
+
+
 def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
     """Row labels as numbers, -1 where missing, and the names behind the numbers."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
@@ -309,6 +347,7 @@ def _assemble(
     codes: dict[str, tuple[Indices, Labels]],
     numbers: Indices,
     *,
+    numeric: Mapping[str, tuple[Number, Floats]],
     person: Indices | None,
     group: Indices | None,
     scale: Any,
@@ -322,6 +361,12 @@ def _assemble(
         fingerprint.update(name.encode() + row_codes.tobytes())
         lowest, highest = np.minimum.reduceat(row_codes, starts), np.maximum.reduceat(row_codes, starts)
         labels[name] = names[np.where(lowest == highest, lowest, -1)]
+    for name, (number, values) in numeric.items():
+        fingerprint.update(name.encode() + values.tobytes())
+        known = np.isfinite(values)
+        sums, counts = (np.add.reduceat(each, starts) for each in (np.where(known, values, 0.0), known.astype(float)))
+        means = np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
+        labels[name] = levels_of(number, means)
     return LabelledWindows(
         scale(samples),
         labels,
@@ -333,6 +378,7 @@ def _assemble(
         None if group is None else group[starts],
         place_in(numbers[starts]),
         lengths,
+        numeric={name: number for name, (number, _) in numeric.items()},
     )
 
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import deeprotect.privacy.channel.design
 from deeprotect.errors import PolicyError
 from deeprotect.privacy.accuracy_bound import best_accuracy
-from deeprotect.privacy.channel.design import design
+from deeprotect.privacy.channel.design import design, least_error
 
 seeds = st.integers(0, 10**6)
 
@@ -129,3 +130,58 @@ def test_wrong_input_is_refused_in_one_line(cost, prior, promise, says):
     with pytest.raises(PolicyError, match=says) as refused:
         design(cost, prior, **promise)
     assert "\n" not in str(refused.value)
+
+
+def numbers_of(seed: int, *, levels: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.dirichlet(np.full(levels, 0.7)), random.permutation(random.uniform(-50, 200, size=levels))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 12), st.floats(0.0, 12.0))
+def test_the_limit_of_a_number_is_what_the_channel_of_least_distance_reaches(seed, levels, epsilon):
+    prior, values = numbers_of(seed, levels=levels)
+    best = design(np.abs(values[:, None] - values), prior, ldp_epsilon=epsilon).expected_cost
+    limit = least_error(epsilon, prior, values)
+    assert limit <= best * (1 + 1e-9) + 1e-9
+    assert limit >= best - 1e-6 * np.ptp(values)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds, st.integers(2, 8), st.integers(2, 6), st.floats(0.01, 60.0))
+def test_no_reader_of_any_ldp_channel_is_nearer_than_the_limit_of_a_number(seed, levels, outputs, epsilon):
+    prior, values = numbers_of(seed, levels=levels)
+    random = np.random.default_rng(seed + 1)
+    least = random.uniform(0.1, 1, size=outputs)
+    weights = least * np.where(random.uniform(size=(levels, outputs)) < 0.5, 1.0, np.exp(epsilon / 2))
+    channel = weights / weights.sum(axis=1, keepdims=True)  # a half of ε for the weights, as much for their sums
+    assert (channel.max(axis=0) <= np.exp(epsilon) * channel.min(axis=0) * (1 + 1e-12)).all()
+    guesses = np.linspace(values.min(), values.max(), 200)
+    errors = (prior[:, None] * channel).T @ np.abs(values[:, None] - guesses)  # (output, guess)
+    assert least_error(epsilon, prior, values) <= errors.min(axis=1).sum() * (1 + 1e-9)
+
+
+def test_prices_that_are_a_little_too_high_are_lowered_until_they_bound(monkeypatch):
+    prior, values = numbers_of(3, levels=9)
+    best = least_error(2.0, prior, values)
+    solved = deeprotect.privacy.channel.design._solve
+
+    def optimistic(objective, epsilon, *, most):
+        found, prices = solved(objective, epsilon, most=most)
+        return found, prices * 1.01
+
+    monkeypatch.setattr(deeprotect.privacy.channel.design, "_solve", optimistic)
+    assert best * 0.5 < least_error(2.0, prior, values) <= best
+
+
+def test_no_epsilon_leaves_the_median_and_a_large_one_no_error():
+    prior, values = [0.2, 0.5, 0.3], [60.0, 80.0, 120.0]
+    assert least_error(0.0, prior, values) == pytest.approx(0.2 * 20 + 0.3 * 40)
+    assert least_error(50.0, prior, values) == 0.0
+    assert least_error(1.0, [1.0, 0.0], [60.0, 80.0]) == 0.0
+
+
+@pytest.mark.parametrize(("prior", "values"), [([1.0], [1.0, 2.0]), ([0.5, 0.5], [1.0, np.nan])])
+def test_the_limit_of_a_number_takes_one_finite_value_for_each_prior(prior, values):
+    with pytest.raises(PolicyError, match="one finite value for each prior"):
+        least_error(1.0, prior, values)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from deeprotect.training.codebook.coder import Coder
-from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, CoderLoss, fit_coder
+from deeprotect.training.codebook.coder_training import SCHEDULE, CoderData, CoderLoss, fit_coder, ordinal_cross_entropy
 from deeprotect.training.labelled_windows import Targets
 from deeprotect.training.networks import Standardise
 
@@ -23,7 +23,12 @@ def started(*, start: float, followed: bool) -> list[float]:
     """The second of three rows of running numbers."""
     windows = torch.arange(3.0 * CHANNELS * SAMPLES).reshape(3, -1)
     coder = Coder(windows, CHANNELS, classes=3)
-    loss = CoderLoss(windows, Standardise(windows.double().numpy()), coder, counts=(3,))
+    loss = CoderLoss(
+        windows,
+        Standardise(windows.double().numpy()),
+        coder,
+        targets=Targets(np.zeros((3, 1), np.int64), (np.arange(3),)),
+    )
     return loss._started(torch.tensor([1]), torch.tensor([followed]), torch.tensor([[start]]))[0].tolist()
 
 
@@ -63,3 +68,24 @@ def test_progress_rises_to_the_end():
     schedule = SCHEDULE.__class__(max_epochs=4, max_steps=1000, batch_size=32, learning_rate=0.01, patience=9)
     fit_coder(known, known.labelled, channels=CHANNELS, seed=0, schedule=schedule, progress=shares.append)
     assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_of_levels_a_coder_says_the_median_and_not_the_mode():
+    """Of five levels, in no order of their codes; the lowest is the likeliest, the median two above."""
+    rank = torch.tensor([2, 0, 4, 1, 3])
+    shares = torch.tensor([0.2, 0.35, 0.15, 0.1, 0.2])  # by code
+    scores = torch.zeros(1, 5, requires_grad=True)
+    optimiser = torch.optim.Adam([scores], lr=0.05)
+    for _ in range(300):
+        optimiser.zero_grad()
+        loss = sum(
+            share * ordinal_cross_entropy(scores, rank, torch.tensor([code])) for code, share in enumerate(shares)
+        ).sum()
+        loss.backward()
+        optimiser.step()
+    assert int(rank[scores.argmax()]) == 2
+
+
+def test_a_level_that_is_missing_teaches_nothing():
+    loss = ordinal_cross_entropy(torch.randn(2, 3), torch.arange(3), torch.tensor([-1, 1]))
+    assert loss[0] == 0 < loss[1]

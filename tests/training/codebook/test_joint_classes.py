@@ -13,3 +13,14 @@ def test_a_joint_class_without_a_code_goes_to_the_one_that_agrees_most():
 def decided(coding, scores):
     """Codes of scores in nats."""
     return coding.decide(np.array(scores, dtype=np.float64).T * 2**SCORE_BITS).tolist()
+
+
+def test_a_level_without_a_code_goes_to_the_nearest_and_not_to_the_most_frequent():
+    """The levels are 100, 20, 60 and 80, in the order of their names; 60 is too rare."""
+    codes = np.repeat([0, 1, 2, 3], [40, 20, 2, 10])[:, None]
+    classes = (np.array(["100", "20", "60", "80"]),)
+    levels = Targets(codes, classes, (classes[0].astype(float),))
+    scores = [[0, 0, 1, 0], [0, 1, 0, 0]]
+    assert [Joint.of(levels).names[code] for code in decided(Joint.of(levels).coding((4,)), scores)] == ["80", "20"]
+    plain = Joint.of(Targets(codes, classes))
+    assert plain.names[decided(plain.coding((4,)), scores)[0]] == "100"

@@ -60,6 +60,20 @@ def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption:
     return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, **more)
 
 
+def errors(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
+    """Of a number, the mean absolute error of the unchanged app, as a share of what guessing the median is off."""
+    drawn = []
+    for line, group in _by_line(curves(rows)).items():
+        spared = [row.useful[inference].saved or (0.0, (0.0, 0.0)) for row in group]
+        left = [(1 - share, 1 - high, 1 - low) for share, (low, high) in spared]
+        drawn.append(Series(line, [row.epsilon or 0.0 for row in group], *zip(*left, strict=True)))
+    first = rows[0].useful[inference]
+    levels = {"raw": first.mae_clean, "coder": first.mae_coder}
+    shares = {name: min(1.0, error / (first.mae_median or 1.0)) for name, error in levels.items() if error is not None}
+    name, label = file_name("error", inference), "error, as a share of the median's"
+    return lines(name, drawn, xlabel=_EPSILON, ylabel=label, levels=shares, caption=caption, log_x=True)
+
+
 def _bands(rows: Sequence[Row], inference: str) -> list[Band]:
     """From guessing by useful labels to what anyone reads at most from one draw, where a coder has codes."""
     found = []

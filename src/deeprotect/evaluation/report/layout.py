@@ -82,8 +82,9 @@ def at(rows: Sequence[Row], epsilon: float) -> list[Row]:
 
 
 def _worth(row: Row) -> float:
-    """Mean accuracy of the apps less the most that an attacker gains beyond what the useful labels tell."""
-    apps = [each.app for each in row.useful.values()]
+    """Mean accuracy of the apps (of numbers the share of the median's error that is spared), less the most that an
+    attacker gains beyond what the useful labels tell."""
+    apps = [each.app if each.saved is None else each.saved[0] for each in row.useful.values()]
     gains = [each.adaptive - each.floor for each in row.sensitive.values()]
     return sum(apps) / max(1, len(apps)) - max(0.0, *gains, 0.0)
 
@@ -99,6 +100,13 @@ def _curves(rows: Sequence[Row]) -> Group:
         "curves",
         [
             *(figures.against_epsilon(rows, "useful", name, caption=caption) for name, caption in useful.items()),
+            *(
+                figures.errors(
+                    rows, name, caption=f"Useful, {name}: mean absolute error of the unchanged app, {each.unit}"
+                )
+                for name, each in rows[0].useful.items()
+                if each.saved is not None
+            ),
             *(figures.against_epsilon(rows, "sensitive", name, caption=caption) for name, caption in sensitive.items()),
         ],
     )

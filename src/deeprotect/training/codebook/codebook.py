@@ -1,7 +1,7 @@
 """The code book: windows become one of K public codes, codes become synthetic windows; and what misreadings cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -53,6 +53,8 @@ def check_costs(windows: LabelledWindows, policy: Policy) -> None:
 
 
 MOST_CODES = 64
+JOINED = " & "
+"""Between the classes in the name of a joint class."""
 FEWEST_WINDOWS = FEWEST_COUNTED
 MOST_NAMED = 5  # in a message
 """Of a joint class, below which it gets no code of its own."""
@@ -87,7 +89,7 @@ class Joint:
                 f"a class needs {FEWEST_WINDOWS} windows to learn from, and fewer than two have as many ({rare}); "
                 "record more of the rare ones, or make windows shorter"
             )
-        nearest = _nearest(every[kept], windows[kept], targets.counts)
+        nearest = _nearest(every[kept], windows[kept], targets)
         codes = np.full(len(targets.codes), -1, dtype=np.int64)
         place = np.full(len(every), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
@@ -95,15 +97,24 @@ class Joint:
         return cls(codes, tuple(_name(row, targets) for row in every[kept]), nearest)
 
 
-def _nearest(kept: Indices, windows: Indices, counts: Sequence[int]) -> Indices:
-    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie."""
-    every = np.stack(np.unravel_index(np.arange(int(np.prod(counts))), counts), axis=1)
-    agreement = (every[:, None, :] == kept[None, :, :]).sum(axis=2) + windows / (windows.sum() + 1)
+def _nearest(kept: Indices, windows: Indices, targets: Targets) -> Indices:
+    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie.
+
+    Levels of a number agree as far as they are near; of equally near ones, the more frequent.
+    """
+    every = np.stack(np.unravel_index(np.arange(int(np.prod(targets.counts))), targets.counts), axis=1)
+    agreement = np.tile(windows / (windows.sum() + 1) / MOST_CODES, (len(every), 1))
+    for column in range(every.shape[1]):
+        values = targets.values_of(column)
+        if values is None:
+            agreement += every[:, None, column] == kept[None, :, column]
+        else:
+            agreement -= np.abs(values[every[:, None, column]] - values[kept[None, :, column]]) / np.ptp(values)
     return np.asarray(agreement.argmax(axis=1), dtype=np.int64)
 
 
 def _name(row: Indices, targets: Targets) -> str:
-    return " & ".join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
+    return JOINED.join(str(classes[code]) for classes, code in zip(targets.classes, row, strict=True))
 
 
 MOST_PEOPLE = 128
@@ -141,7 +152,7 @@ class Subclasses:
         if (seen.sum(axis=1) != 1).any() or seen.sum(axis=0).min() != 1:
             return None
         (name,) = policy.inferences.useful
-        costs = matrix([str(each) for each in useful.classes[0]], policy.training.cost_matrix.get(name, {}))
+        costs = matrix([str(each) for each in useful.classes[0]], policy.costs.get(name, {}))
         return cls(people, seen.argmax(axis=1), int(seen[:, seen.sum(axis=0).argmin()].argmax()), costs)
 
     @property
@@ -293,6 +304,8 @@ def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joi
         if len(windows.classes(name)) < 2:
             raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
     targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
+    values = [windows.values(*each) for each in zip(policy.inferences.useful, targets.classes, strict=True)]
+    targets = replace(targets, values=tuple(values))
     return targets, Joint.of(targets)
 
 

@@ -25,7 +25,7 @@ from deeprotect.training.erasing import sensitive_directions
 from deeprotect.training.export import to_network
 from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.fitting.fitted_models import FittedModels, Validation
-from deeprotect.training.fitting.trained import TrainedProtector, released_of
+from deeprotect.training.fitting.trained import TrainedProtector, read_app, released_of
 from deeprotect.training.labelled_windows import LabelledWindows
 from deeprotect.training.networks import Clip, outward
 from deeprotect.training.splits import segments_of
@@ -70,7 +70,7 @@ def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 
 def _channel(book: CodeBook, policy: Policy) -> TrainedProtector:
-    costs, misread = policy.training.cost_matrix, book.cost({})
+    costs, misread = policy.costs, book.cost({})
     plan = design(
         book.cost(costs),
         book.prior,
@@ -89,7 +89,7 @@ def through_scripts(models: FittedModels, policy: Policy, slot: int) -> TrainedP
     learnt, privacy = models.codes(policy), policy.privacy
     slots = policy.hold.windows // slot
     scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=privacy.epsilon)
-    book, costs = learnt.book(policy.hold, scripts), policy.training.cost_matrix
+    book, costs = learnt.book(policy.hold, scripts), policy.costs
     facts = {"prior": tuple(book.prior.tolist()), "variants": book.outputs.samples.shape[1], "outputs": book.codes}
     made = ScriptResponse.of(scripts, privacy.epsilon, cost=book.cost(costs), **facts)
     expected = 1 - replace(made, cost=book.cost({})).expected_error()
@@ -156,7 +156,7 @@ def select(models: FittedModels, policy: Policy) -> TrainedProtector:
     All are read by the same apps on the same windows, which neither the apps nor what encodes them learnt from. A rival
     that could not reach the channel whatever it does is not tried.
     """
-    channel, costs = build("channel", models, policy), policy.training.cost_matrix
+    channel, costs = build("channel", models, policy), policy.costs
     validation = models.validation(policy)
     found = {"channel": Loss.of(_through_channel(channel, validation), validation.held_out, policy)}
     for name in RIVALS:
@@ -181,7 +181,7 @@ class Loss:
         """From how often each window is read as each class; neighbours err together."""
         means, errors = [], []
         for name, (classes, shares) in readings.items():
-            known, costs = held_out.labelled(name), policy.training.cost_matrix.get(name, {})
+            known, costs = held_out.labelled(name), policy.costs.get(name, {})
             prices = [
                 [price(true, read, costs) for read in classes] for true in held_out.labels[name][known].astype(str)
             ]
@@ -199,7 +199,13 @@ def _through_channel(channel: TrainedProtector, validation: Validation) -> Readi
     drawn = channel.mechanism.probabilities[channel.coded[validation.rows]]
     outputs = channel.decode(np.arange(drawn.shape[1] * channel.mechanism.variants, dtype=float)[:, None])
     return {
-        name: (app.classes_, drawn @ _read(app, outputs).reshape(drawn.shape[1], -1, len(app.classes_)).mean(axis=1))
+        name: (
+            app.classes_,
+            drawn
+            @ _read(app, outputs, validation.held_out, name)
+            .reshape(drawn.shape[1], -1, len(app.classes_))
+            .mean(axis=1),
+        )
         for name, app in validation.apps.items()
     }
 
@@ -209,14 +215,17 @@ def _through(name: str, validation: Validation, policy: Policy) -> Readings:
     protection = build(name, validation.models, policy)
     draws = [released_of(protection, validation.held_out, policy) for _ in range(DRAWS)]
     return {
-        useful: (app.classes_, np.mean([_read(app, released) for released in draws], axis=0))
+        useful: (
+            app.classes_,
+            np.mean([_read(app, released, validation.held_out, useful) for released in draws], axis=0),
+        )
         for useful, app in validation.apps.items()
     }
 
 
-def _read(app: Pipeline, windows: Floats) -> Floats:
+def _read(app: Pipeline, windows: Floats, of: LabelledWindows, name: str) -> Floats:
     """(window, class): 1 where the app reads it as that."""
-    return np.asarray(app.predict(windows)[:, None] == app.classes_, dtype=np.float64)
+    return np.asarray(read_app(app, windows, of, name)[:, None] == app.classes_, dtype=np.float64)
 
 
 def _most(name: str, windows: LabelledWindows, policy: Policy) -> float:

@@ -20,8 +20,9 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.codebook import JOINED
 from deeprotect.training.fitting.blind import Told, blind
-from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows
+from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Labels
 from deeprotect.training.splits import Mask
 
 KEPT = Fraction(1, 5)
@@ -181,8 +182,21 @@ def _numbers(windows: LabelledWindows, useful: Sequence[str], names: Sequence[st
     """Each window's code by the name of its useful classes; MISSING where it has no label, or one without a code."""
     place = {name: number for number, name in enumerate(names)}
     labels = windows.targets(useful).tolist()
-    found = [MISSING if None in row else place.get(" & ".join(map(str, row)), MISSING) for row in labels]
+    found = [MISSING if None in row else place.get(JOINED.join(map(str, row)), MISSING) for row in labels]
     return np.array(found, dtype=np.int64)
+
+
+def coder_levels(coding: Coding, windows: LabelledWindows, useful: Sequence[str], name: str) -> Labels | None:
+    """The level that a coder reads of each window before any noise; None where the mechanism has no named codes."""
+    hold, scripts, counts = coding.hold, coding.mechanism.scripts, run_lengths(windows.episodes(coding.hold))
+    names = getattr(coding.mechanism, "codes", ()) or getattr(coding.mechanism, "outputs", ())
+    parts = [each.split(JOINED) for each in names]
+    if not parts or any(len(each) != len(useful) for each in parts):
+        return None
+    heard, looked = hold.heard(counts)
+    codes = coding.pool(coding.encode(windows.flat[heard]), looked)[:, 0].astype(np.int64)
+    shown = np.repeat(codes, counts) if scripts is None else scripts.shown(codes, counts)
+    return np.array([each[list(useful).index(name)] for each in parts], dtype=object)[shown]
 
 
 def count(coding: Coding, kept: LabelledWindows, learnt: LabelledWindows, policy: Policy) -> Kept | None:

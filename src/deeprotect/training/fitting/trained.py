@@ -20,7 +20,9 @@ from deeprotect.signals import Hold
 from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
 from deeprotect.training.codebook.codebook import Costs, coded_classes, price
+from deeprotect.training.fitting.kept_aside import coder_levels
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered, segment_numbers
+from deeprotect.training.levels import distances, error_limit, median_error, medians
 from deeprotect.training.window_features import WindowFeatures
 
 
@@ -106,10 +108,14 @@ def measure(
         "guarantee": event.policy_guarantee,
         "epsilon": event.epsilon,
         "windows": len(test),
-        "useful": {name: _app(app, name, test, released, costs=costs) for name, app in apps.items()},
+        "useful": {
+            name: _app(app, name, test, released, costs=costs) | _errors(app, name, test, released, protection, policy)
+            for name, app in apps.items()
+        },
         "classes": {
             name: list(_classes(app, name, train, test, released=released, coded=coded.get(name)))
             for name, app in apps.items()
+            if name not in policy.inferences.numeric
         },
         "sensitive": {name: each.read(test, released) for name, each in attackers.items()},
     } | ({} if unseen is None else {"unseen": _of_unseen(protection, unseen, policy, apps=apps, attackers=attackers)})
@@ -151,14 +157,46 @@ def _app(app: Pipeline, name: str, test: LabelledWindows, released: Floats, *, c
     truth = test.labels[name][seen].astype(str)
     if not len(truth):
         return {}
-    read = app.predict(released[seen])
-    clean = app.predict(test.flat[seen])
+    read, clean = (read_app(app, windows[seen], test, name) for windows in (released, test.flat))
     numbers = _accuracies(truth, clean=clean, app=read)
     numbers |= {"clean_balanced": balanced(truth, clean), "app_balanced": balanced(truth, read)}
     if not costs:
         return numbers
     prices = [price(*pair, costs.get(name, {})) for pair in zip(truth, read, strict=True)]
     return numbers | {"app_cost": float(np.mean(prices))}
+
+
+def read_app(app: Pipeline, windows: Floats, of: LabelledWindows, name: str) -> Any:
+    """The class of each window as an app says it: of a number the median, of others the likeliest."""
+    values = of.values(name, app.classes_)
+    return app.predict(windows) if values is None else app.classes_[medians(app.predict_proba(windows), values)]
+
+
+def _errors(
+    app: Pipeline,
+    name: str,
+    test: LabelledWindows,
+    released: Floats,
+    protection: TrainedProtector,
+    policy: Policy,
+) -> dict[str, float]:
+    """Of a number, how far readings are off on average, as a share of its range; nothing of another inference."""
+    number, seen = policy.inferences.numeric.get(name), test.labelled(name)
+    if number is None or not seen.any():
+        return {}
+    truth = test.labels[name][seen]
+    errors = {
+        key: float(distances(truth, read_app(app, windows[seen], test, name)).mean())
+        for key, windows in (("error_clean", test.flat), ("error", released))
+    }
+    errors["error_median"] = median_error(truth)
+    coder = coder_levels(protection, test, policy.inferences.useful, name)
+    if coder is not None:
+        errors["error_coder"] = float(distances(truth, coder[seen]).mean())
+    if protection.mechanism.event.guarantee == "ldp":
+        errors["error_limit"] = error_limit(protection.mechanism.event.epsilon, truth)
+    width = number.range[1] - number.range[0]
+    return {key: error / width for key, error in errors.items()}
 
 
 def _classes(
