@@ -20,6 +20,7 @@ TEXTS = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
     "LICENSE": "LICENSE.txt",
+    "CITATION.cff": "CITATION.cff",
 }
 _LINK = re.compile(r"\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 _FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
