@@ -262,7 +262,7 @@ def test_people_are_not_pooled_in_silence(folder, deeprotect, policy, bundle, na
     ledger = ("--ledger", "spent.db", "--stream", "walks")
     asked = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger)
     assert (asked.returncode, asked.stderr.count("\n")) == (2, 1)
-    assert "is 'henkilö' the person? Say so with --map person='henkilö'" in asked.stderr
+    assert "'henkilö' looks like the person column; confirm with --map person='henkilö'" in asked.stderr
     assert "--person NAME" in asked.stderr
     done = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger, "--map", "person=henkilö")
     assert done.returncode == 0, done.stderr

@@ -82,4 +82,4 @@ def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
 def _ask(name: str, candidates: tuple[str, ...]) -> str:
     many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
     none = "for one account for all rows, give --person NAME" if name == PERSON else f"--map {name}= if there is none"
-    return f"is {many} the {name}? Say so with --map {name}='{first}', or {none}"
+    return f"{many} looks like the {name} column; confirm with --map {name}='{first}', or {none}"
