@@ -124,8 +124,8 @@ def in_python(line: str) -> str:
 
     Examples:
         >>> from deeprotect.door import in_python
-        >>> in_python("'Timestamp' looks like the time column; confirm with --map time='Timestamp', or --map time= if there is none")
-        '\\'Timestamp\\' looks like the time column; confirm with map={"time": "Timestamp"}, or map={"time": ""} if there is none'
+        >>> in_python("confirm with --map time='Timestamp', or --map time= if there is none")
+        'confirm with map={"time": "Timestamp"}, or map={"time": ""} if there is none'
         >>> in_python("--rate-hz 50 is not what its time shows; leave it out, or overwrite it with --force")
         'rate_hz=50 is not what its time shows; leave it out, or overwrite it with force=True'
     """

@@ -56,7 +56,8 @@ def _column(channel: Channel, look: CheckReport) -> str:
     shown = printable(channel.name)
     if found:
         listed = " or ".join(f"'{printable(name)}'" for name in found[:3])
-        raise InputError(f"{look.where}: {listed} looks like the protector's {shown}; confirm with --map {shown}=COLUMN")
+        line = f"{listed} looks like the protector's {shown}; confirm with --map {shown}=COLUMN"
+        raise InputError(f"{look.where}: {line}")
     raise InputError(
         f"{look.where}: no column is {shown}; record that sensor, too, say which column it is with --map "
         f"{shown}=COLUMN, or take another protector: see `deeprotect protectors`"
