@@ -53,7 +53,7 @@ def test_of_several_columns_that_may_be_the_time_none_is_taken(policy, names):
 @pytest.mark.parametrize("name", ["trial", "Session ID", "segment", "file_name"])
 def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, name):
     with pytest.raises(
-        TableError, match=rf"'{name}' looks like the recording column; confirm with --map recording='{name}'"
+        TableError, match=rf"""'{name}' looks like the recording column; confirm with map=\{{"recording": "{name}"\}}"""
     ):
         columns_of(policy, **{name: ["a"] * 4})
     assert columns_of(policy, {"recording": name}, **{name: ["a"] * 4}).recording_name == name
@@ -111,8 +111,8 @@ def test_a_map_that_says_nothing_is_refused(policy, here, says):
         ({"time": "recording"}, "a reserved name"),
         ({"time": "x", "recording": "x"}, "from one column 'x'"),
         ({"acc_x": "time"}, "a reserved name"),
-        ({"recording": "activity"}, "an inference; those leave as they are"),
-        ({"time": "activity"}, "an inference; those leave as they are"),
+        ({"recording": "activity"}, "an inference; both are released unchanged"),
+        ({"time": "activity"}, "an inference; both are released unchanged"),
         ({"tme": "x"}, "not a channel"),
     ],
 )

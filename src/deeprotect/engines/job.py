@@ -11,9 +11,11 @@ import pyarrow.types as kinds
 from deeprotect.bundle import Bundle
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import WHERE, Found, Survey
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import Argument, InputError, Placeholder, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
+from deeprotect.release.ledger.ledger import utc_now
+from deeprotect.release.ledger.limits import covered
 from deeprotect.release.tables import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
@@ -81,7 +83,10 @@ class Job:
             entered(self.place, Price.of_bundle(self.bundle))
         digest = "{1} {2} {0}".format if self.place else lambda *_: ""
         each = enumerate(sorted(survey.found.items()), start=1)
-        return replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        whole = replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        if self.place is None:
+            whole._refuse_beyond_limits()
+        return whole
 
     @property
     def columns(self) -> Columns:
@@ -118,18 +123,25 @@ class Job:
 
         return PartLedger(self.place, price, digests={name: part.digest for name, part in self.parts.items()})
 
+    def _refuse_beyond_limits(self) -> None:
+        """Workers without a ledger know nothing of each other's draws, so all of them must be within the limits."""
+        price = Price.of_bundle(self.bundle)
+        limits = replace(price.limits, when_spent="refuse")  # nobody could say which draws are placeholders
+        covered(limits, self.spending.draws, price, now=utc_now(), history=MemoryLedger(price))
+
     def _check_order(self) -> None:
         """Require a time column: rows of a distributed table have no order of their own."""
         columns = self.columns
         if columns.recording_name is None:
             raise TableError(
-                f"{WHERE}: no column names the recording of a row, so rows cannot be distributed; "
-                "name it with map={'recording': 'COLUMN'} (--map recording=COLUMN)"
+                f"{WHERE}: no column names the recording of a row, so rows cannot be distributed; name it with ",
+                Argument("map", {"recording": Placeholder("COLUMN")}),
             )
         if columns.time_name is None:
             raise TableError(
                 f"{WHERE}: no column has the time of a row, and rows of a distributed table have no other order; "
-                "name it with map={'time': 'COLUMN'} (--map time=COLUMN)"
+                "name it with ",
+                Argument("map", {"time": Placeholder("COLUMN")}),
             )
         when = self.source.field(columns.time_name).type
         if not (kinds.is_temporal(when) or kinds.is_integer(when) or kinds.is_floating(when) or kinds.is_decimal(when)):
