@@ -8,16 +8,24 @@ import pytest
 
 from deeprotect.bundle import Bundle
 from deeprotect.bundle.card import card
-from deeprotect.bundle.layers.layer import MOST_WORK
-from deeprotect.bundle.manifest import MOST_RESULTS, digest
-from deeprotect.bundle.store import LARGEST_MANIFEST
+from deeprotect.bundle.kept import MOST_KEPT, MOST_SECRETS
+from deeprotect.bundle.layers.layer import MOST_VALUES, MOST_WORK
+from deeprotect.bundle.layers.structure import MOST_LAYERS
+from deeprotect.bundle.manifest import DEEPEST_NESTING, LONGEST_TEXT, MOST_RESULTS, digest
+from deeprotect.bundle.store import LARGEST_FILE, LARGEST_MANIFEST, MOST_FILES
 from deeprotect.bundle.verification.verify import verify
 from deeprotect.errors import BundleError
+from deeprotect.policy.agreement import MOST_HELD_VALUES, MOST_HELD_WINDOWS
+from deeprotect.policy.sections import MOST_CHANNELS
+from deeprotect.privacy.events import MOST_INFERENCES
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 from deeprotect.privacy.size_limits import (
     MOST_CODES,
     MOST_COORDINATES,
     MOST_SCALES,
+    MOST_SCRIPTS,
+    MOST_SLOTS,
+    MOST_VARIANTS,
 )
 
 SECONDS = 20  # of processor time, on a machine that others use as well
@@ -108,9 +116,35 @@ def test_a_manifest_full_of_small_things_is_read_within_seconds(made, tmp_path, 
     assert time.process_time() - started < SECONDS
 
 
+DOCS = Path(__file__).parents[2] / "docs"
+MEGABYTE = 1 << 20
+
+
+def power(value):
+    """2²⁵, of a power of two."""
+    assert value == 1 << value.bit_length() - 1
+    return f"2{str(value.bit_length() - 1).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def test_the_documentation_states_the_work_that_the_code_allows():
-    digits = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    power = f"2{str(MOST_WORK.bit_length() - 1).translate(digits)}"
-    assert f"multiplications ({power} per window" in (
-        Path(__file__).parents[2] / "docs" / "known-weaknesses.md"
-    ).read_text(encoding="utf-8")
+    text = (DOCS / "known-weaknesses.md").read_text(encoding="utf-8")
+    assert f"multiplications ({power(MOST_WORK)} per window" in text
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"| {LARGEST_MANIFEST // MEGABYTE} MB, {DEEPEST_NESTING} levels, texts of {LONGEST_TEXT:,} characters |",
+        f"| {LARGEST_FILE // MEGABYTE} MB, in a zip of {MOST_FILES} files |",
+        f"| {power(MOST_WORK)} multiplications for a window, {MOST_LAYERS} layers, {power(MOST_VALUES)} values between",
+        f"| {MOST_CODES} codes, {MOST_CODES} outputs, {power(MOST_VARIANTS)} variants of each |",
+        f"| {power(MOST_SCRIPTS)} scripts, {MOST_SLOTS:,} slots |",
+        f"| {MOST_COORDINATES:,} coordinates, {MOST_SCALES:,} different scales |",
+        f"| {power(MOST_KEPT)} recordings, {MOST_SECRETS} secrets |",
+        f"| {MOST_HELD_WINDOWS:,} windows, {power(MOST_HELD_VALUES)} values | an episode |",
+        f"| {MOST_INFERENCES} useful and {MOST_INFERENCES} sensitive inferences, {MOST_CHANNELS:,} channels, "
+        f"{MOST_RESULTS} results |",
+    ],
+)
+def test_the_threat_model_states_the_sizes_that_the_code_allows(row):
+    assert row in (DOCS / "threat-model.md").read_text(encoding="utf-8")
