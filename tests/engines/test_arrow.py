@@ -4,10 +4,11 @@ import pyarrow as pa
 import pytest
 from tests.conftest import walk
 
+from deeprotect.bundle import Bundle
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
-from deeprotect.errors import InputError, LedgerError, TableError
+from deeprotect.errors import BudgetError, InputError, LedgerError, TableError
 from deeprotect.protector import Protector
 from deeprotect.release.ledger import Account
 
@@ -111,3 +112,18 @@ def test_half_a_ledger_and_an_unshared_one_are_refused():
         LedgerPlace.of(None, "walk", person=None, app="")
     with pytest.raises(InputError, match="cannot be shared"):
         refuse_file("ledger.db", "the cluster")
+
+
+def _limited(bundle, **limits):
+    policy = bundle.policy.vary(privacy={"budget": limits}).to_json()
+    return Bundle(bundle.manifest.model_copy(update={"policy": policy}), bundle.files)
+
+
+@pytest.mark.parametrize("limit", ["per_hour", "per_day", "in_all"])
+@pytest.mark.parametrize("when_spent", ["refuse", "placeholder"])
+def test_without_a_ledger_a_limit_holds_over_all_workers_and_not_for_each(bundle, rows, limit, when_spent):
+    """48 draws of ε = 5, shared out in parts of 8."""
+    enough, short = (_limited(bundle, **{limit: most}, when_spent=when_spent) for most in (240.0, 239.0))
+    with pytest.raises(BudgetError, match=rf"{limit} = 239; 48 draws ask for 240, and 239 is left"):
+        _job(short, rows)
+    assert pa.Table.from_batches(release_batches(rows.to_batches(), _job(enough, rows))).num_rows == rows.num_rows

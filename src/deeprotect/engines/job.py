@@ -14,6 +14,8 @@ from deeprotect.engines.survey import WHERE, Found, Survey
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
+from deeprotect.release.ledger.ledger import utc_now
+from deeprotect.release.ledger.limits import covered
 from deeprotect.release.tables import output_schema
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
@@ -80,7 +82,10 @@ class Job:
             entered(self.place, Price.of_bundle(self.bundle))
         digest = "{1} {2} {0}".format if self.place else lambda *_: ""
         each = enumerate(sorted(survey.found.items()), start=1)
-        return replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        whole = replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        if self.place is None:
+            whole._refuse_beyond_limits()
+        return whole
 
     @property
     def columns(self) -> Columns:
@@ -116,6 +121,12 @@ class Job:
         from deeprotect.engines.part_ledger import PartLedger
 
         return PartLedger(self.place, price, digests={name: part.digest for name, part in self.parts.items()})
+
+    def _refuse_beyond_limits(self) -> None:
+        """Workers without a ledger know nothing of each other's draws, so all of them must be within the limits."""
+        price = Price.of_bundle(self.bundle)
+        limits = replace(price.limits, when_spent="refuse")  # nobody could say which draws are placeholders
+        covered(limits, self.spending.draws, price, now=utc_now(), history=MemoryLedger(price))
 
     def _check_order(self) -> None:
         """Rows of a distributed table have no order of their own, and no engine keeps one."""

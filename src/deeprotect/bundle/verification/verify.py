@@ -149,11 +149,12 @@ def _beyond(bundle: Bundle) -> Step:
         return Step("beyond the label", holds=False, found=str(error))
     if found is None:
         return Step("beyond the label", holds=None, found="no recordings were kept aside, so nothing is stated")
-    stated = (bundle.manifest.certificate.get("beyond") or {}).get("draw")
+    stated = bundle.manifest.certificate.get("beyond")
     counted = (
         f"τ = {found['tau']:.6g}, {found['kept']} {found['of']} kept aside; {beyond.assumed(bundle) or 'no bound'}"
     )
-    return Step("beyond the label", holds=stated == found["draw"], found=counted)
+    holds = isinstance(stated, dict) and stated.get("draw") == found["draw"]
+    return Step("beyond the label", holds=holds, found=counted)
 
 
 def _certificate(bundle: Bundle) -> str:
