@@ -52,7 +52,9 @@ def test_of_several_columns_that_may_be_the_time_none_is_taken(policy, names):
 
 @pytest.mark.parametrize("name", ["trial", "Session ID", "segment", "file_name"])
 def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, name):
-    with pytest.raises(TableError, match=rf"is '{name}' the recording\? Say so with --map recording='{name}'"):
+    with pytest.raises(
+        TableError, match=rf"""is '{name}' the recording\? Say so with map=\{{"recording": "{name}"\}}"""
+    ):
         columns_of(policy, **{name: ["a"] * 4})
     assert columns_of(policy, {"recording": name}, **{name: ["a"] * 4}).recording_name == name
     without = columns_of(policy, {"recording": ""}, **{name: ["a"] * 4})

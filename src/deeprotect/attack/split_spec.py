@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.errors import InputError, quoted
+from deeprotect.errors import ArgumentError, InputError, quoted
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import ALL, NONE, Indices, LabelledWindows, place_in, rank_in_group
 from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguous, folds, grouped, segments_of
@@ -112,7 +112,8 @@ def split_of_column(windows: LabelledWindows, column: str, values: Sequence[str]
     shown = ", ".join(values)
     if not (train.any() and test.any()):
         which = "every" if test.any() else "no whole"
-        raise InputError(f"--split {column}={shown}: {which} window has that; nothing is left to train or to test on")
+        reason = f"{which} window has that; nothing is left to train or to test on"
+        raise ArgumentError("split", reason, {column: shown})
     told = f"the column {quoted(column)}: {quoted(shown)} is tested, one window left out at the border"
     return SplitSpec(OWN, sides=((train, test),), told=told)
 
@@ -123,10 +124,10 @@ def split_of_masks(windows: LabelledWindows, given: Iterable[Any]) -> SplitSpec:
     if not all(isinstance(each, list | tuple) and len(each) == 2 and not np.isscalar(each[0]) for each in pairs):
         pairs = [tuple(pairs)]
     if not pairs or len(pairs[0]) != 2:
-        raise InputError(f"--split: {_PAIRS}")
+        raise ArgumentError("split", _PAIRS)
     sides = [(_mask(train, len(windows)), _mask(test, len(windows))) for train, test in pairs]
     if any((train & test).any() or not (train.any() and test.any()) for train, test in sides):
-        raise InputError("--split: there must be windows to train on, and others to test on")
+        raise ArgumentError("split", "there must be windows to train on, and others to test on")
     counted = "windows that the caller chose" if len(sides) == 1 else f"{len(sides)} folds that the caller chose"
     return SplitSpec(OWN, sides=tuple(sides), told=counted)
 
@@ -142,7 +143,7 @@ def _mask(given: Any, count: int) -> Mask:
         chosen = np.zeros(count, dtype=bool)
         chosen[side] = True
         return chosen
-    raise InputError(f"--split: {_PAIRS}, of the {count} windows of deeprotect.windows(table, policy)")
+    raise ArgumentError("split", f"{_PAIRS}, of the {count} windows of deeprotect.windows(policy, table)")
 
 
 @dataclass(frozen=True)

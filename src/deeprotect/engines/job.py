@@ -11,7 +11,7 @@ import pyarrow.types as kinds
 from deeprotect.bundle import Bundle
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import WHERE, Found, Survey
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import Argument, InputError, Placeholder, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.ledger.ledger import utc_now
@@ -134,12 +134,14 @@ class Job:
         if columns.recording_name is None:
             raise TableError(
                 f"{WHERE}: no column says which recording a row is of, so that rows cannot be shared out; "
-                "name it with map={'recording': 'COLUMN'} (--map recording=COLUMN)"
+                "name it with ",
+                Argument("map", {"recording": Placeholder("COLUMN")}),
             )
         if columns.time_name is None:
             raise TableError(
                 f"{WHERE}: no column says when a row was, and rows of a distributed table have no other order; "
-                "name it with map={'time': 'COLUMN'} (--map time=COLUMN)"
+                "name it with ",
+                Argument("map", {"time": Placeholder("COLUMN")}),
             )
         when = self.source.field(columns.time_name).type
         if not (kinds.is_temporal(when) or kinds.is_integer(when) or kinds.is_floating(when) or kinds.is_decimal(when)):

@@ -16,7 +16,7 @@ from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.own_models import OwnMethod, OwnModel
 from deeprotect.attack.predictions import Predictions
-from deeprotect.errors import TableError
+from deeprotect.errors import Argument, Placeholder, TableError
 from deeprotect.evaluation.beyond import WHOLE, Misread
 from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions, WholeRecordings
 from deeprotect.policy import Policy
@@ -338,5 +338,6 @@ def _check_labelled(name: str, train: LabelledWindows, test: LabelledWindows) ->
     if not known[0] & known[1]:
         raise TableError(
             f"no class of '{name}' is on both sides of the split; split in another way, or measure new people, whose "
-            "earlier windows attackers have seen, with --strangers COLUMN"
+            "earlier windows attackers have seen, with ",
+            Argument("strangers", Placeholder("COLUMN")),
         )

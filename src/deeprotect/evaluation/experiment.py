@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
-from deeprotect.errors import InputError
+from deeprotect.errors import Argument, InputError, Placeholder
 from deeprotect.evaluation.beyond import Misread
 from deeprotect.evaluation.beyond import sum_up as sum_up_misread
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
@@ -287,7 +287,8 @@ def strangers_plans(windows: LabelledWindows, policy: Policy, plan: Plan, *, col
     people = len(np.unique(windows.groups))
     if people < 2 * FOLDS:
         raise InputError(
-            f"--strangers {column}: {people} people; it takes at least {2 * FOLDS} to meet some and not others"
+            Argument("strangers", Placeholder(column)),
+            f": {people} people; it takes at least {2 * FOLDS} to meet some and not others",
         )
     most = plan.split.most
     splits = {"met": SplitSpec(most=most), "strangers": SplitSpec("strangers", folds=FOLDS, most=most)}

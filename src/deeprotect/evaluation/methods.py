@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from deeprotect.errors import InputError
+from deeprotect.errors import Argument, InputError
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 
@@ -190,7 +190,7 @@ class Setting:
 
 def check_seed(seed: int) -> None:
     if not 0 <= seed < 2**32:
-        raise InputError(f"--seed {seed} must be a whole number from 0 up, below 2^32")
+        raise InputError(Argument("seed", seed), " must be a whole number from 0 up, below 2^32")
 
 
 def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:

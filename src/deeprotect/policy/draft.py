@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.known_sensors import Sensor, mapping_to_type, recognise, scale_of, unit_in
+from deeprotect.errors import Argument, PolicyError, printable
+from deeprotect.policy.known_sensors import NOT_SENSORS, Sensor, recognise, scale_of, suggested_map, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
@@ -222,8 +222,8 @@ def _channels(columns: tuple[Column, ...], *, taken: Collection[str]) -> list[tu
         raise PolicyError(f"columns {_some(wrong_type)} are named like sensors but are not numbers; convert them")
     names = [column.name for column in usable if column.numeric]
     what = f"columns {_some(names)} are not known sensor names" if names else "the table has no numeric columns"
-    fix = mapping_to_type(names) if names else "name them like acc_x or gyro_z"
-    raise PolicyError(f"{what}; {fix}, or write [stream.channels] by hand")
+    named = (NOT_SENSORS, Argument("map", suggested_map(names))) if names else ("name them like acc_x or gyro_z",)
+    raise PolicyError(f"{what}; ", *named, ", or write [stream.channels] by hand")
 
 
 def _spec(column: Column, sensor: Sensor) -> Json:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from deeprotect.errors import PolicyError, printable
+from deeprotect.errors import Argument, Placeholder, PolicyError, printable
 from deeprotect.policy.sections import Name, Section
 
 
@@ -144,26 +144,29 @@ def scale_of(sensor: Sensor, unit: str, *, column: str) -> tuple[str, UnitRange]
     if known_unit not in sensor.scales:
         known, axis = ", ".join(sensor.scales), axis_of(column)
         name = f"{sensor.short}_{axis}" if axis else sensor.short
-        read = f"read it as {sensor.usual_unit} with --map {name}='{printable(column)}' and correct unit and range then"
-        hand = "write [stream.channels] with a range by hand"
+        mapped = Argument("map", {name: printable(column)})
+        read = (f"read it as {sensor.usual_unit} with ", mapped, " and correct unit and range then")
         raise PolicyError(
             f"column '{printable(column)}': no {sensor.kind} range is known in unit '{printable(unit)}'; "
-            f"convert it to {known}, or {read if unit_in(column) else hand}"
+            f"convert it to {known}, or ",
+            *(read if unit_in(column) else ("write [stream.channels] with a range by hand",)),
         )
     return known_unit, sensor.scales[known_unit]
 
 
-def mapping_to_type(columns: Iterable[str]) -> str:
-    """For names in no language that is known: what to type, with the columns themselves where three axes stand out."""
+NOT_SENSORS = "say what they are, with gyro_ or mag_ where it is not acceleration: "
+
+
+def suggested_map(columns: Iterable[str]) -> dict[str, str]:
+    """A `map` to begin with for column names in an unknown language; of the columns where three axes stand out."""
     axes: dict[str, dict[str, str]] = {}
     for column in columns:
         name = bare(column)
         if found := _axis_in(name):
             axes.setdefault(name[: found.start()], {})[found[1].lower()] = column
     most = max(axes.values(), key=len, default={})
-    chosen = most if len(most) > 1 else {"x": "COLUMN"}
-    typed = " ".join(f"--map acc_{axis}='{printable(name)}'" for axis, name in chosen.items())
-    return f"say what they are, with gyro_ or mag_ where it is not acceleration: {typed}"
+    chosen = most if len(most) > 1 else {"x": Placeholder("COLUMN")}
+    return {f"acc_{axis}": printable(name) for axis, name in chosen.items()}
 
 
 def _words(pieces: list[str]) -> list[str]:

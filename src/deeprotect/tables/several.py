@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import Argument, TableError, printable
 from deeprotect.policy.usual_names import RECORDING
 from deeprotect.tables.addresses import addresses_of, is_address
 from deeprotect.tables.column_map import ColumnMap
@@ -104,7 +104,7 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
 def _recording_among(names: list[str], mapping: ColumnMap, where: str) -> str:
     """The column that names the recording, as it is mapped or usually called; else a new one is made."""
     if mapping.get(RECORDING) == "":
-        raise TableError("several files are recordings of their own; leave out --map recording=")
+        raise TableError("several files are recordings of their own; leave out ", Argument("map", {RECORDING: ""}))
     return roles_of(names, mapping, where=where).recording or RECORDING
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import MOST_LISTED, InputError, TableError, printable
 from deeprotect.policy import Policy
 from deeprotect.policy.sections import Number
 from deeprotect.policy.usual_names import PERSON, is_person
@@ -19,7 +19,6 @@ from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import is_number, to_floats
-from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.rows import Rows, read_rows
 from deeprotect.tables.sources import open_source
 from deeprotect.training.levels import levels_of

@@ -14,7 +14,7 @@ from deeprotect.attack.models import MODELS
 from deeprotect.attack.own_models import own_methods, own_models
 from deeprotect.attack.split_spec import SplitSpec, split_of_column, split_of_masks
 from deeprotect.bundle import Bundle
-from deeprotect.errors import InputError, quoted_all
+from deeprotect.errors import Argument, ArgumentError, InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
 from deeprotect.evaluation.experiment import (
@@ -144,12 +144,15 @@ class EvaluateRequest:
     def __post_init__(self) -> None:
         wrong = [epsilon for epsilon in self.epsilons if not 0 < epsilon <= MOST_EPSILON]
         if wrong:
-            raise InputError(f"--epsilon {wrong[0]:g}: epsilon must be positive, and at most {MOST_EPSILON:g}")
+            raise ArgumentError("epsilon", f"epsilon must be positive, and at most {MOST_EPSILON:g}", wrong[0])
         if self.strangers and self.group not in (None, self.strangers):
-            raise InputError("--strangers and --group keep the values of one column together; name the same")
+            both = (Argument("strangers"), " and ", Argument("group"))
+            raise InputError(*both, " keep the values of one column together; name the same")
         check_seed(self.seed)
         if self.split_kind is None and self.folds != 1:
-            raise InputError("--folds is for the splits that we make; leave it out beside a split of your own")
+            raise InputError(
+                Argument("folds"), " is for the splits that we make; leave it out beside a split of your own"
+            )
         for name in self.attackers:
             if name in MODELS:
                 raise InputError(f"attacker '{name}' is there already; choose another name")
@@ -172,14 +175,16 @@ class EvaluateRequest:
             found = column.strip(), tuple(filter(None, map(str.strip, values.split(","))))
         elif isinstance(self.split, Mapping):
             if len(self.split) != 1:
-                raise InputError("--split: give one column and the values that are tested on")
+                raise ArgumentError("split", "give one column and the values that are tested on")
             ((column, given),) = self.split.items()
             several = given if isinstance(given, list | tuple | set) else [given]
             found = str(column), tuple(map(str, several))
         else:
             return None
         if not (found[0] and found[1]):
-            raise InputError("--split: write COLUMN=VALUE, or COLUMN=VALUE,VALUE: rows with these values are tested on")
+            raise ArgumentError(
+                "split", "write COLUMN=VALUE, or COLUMN=VALUE,VALUE: rows with these values are tested on"
+            )
         return found
 
     def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
@@ -352,8 +357,9 @@ def evaluate_bundle(
     windows = request.read(table, policy)
     if windows.fingerprint == manifest.training.fingerprint:
         raise InputError(
-            "--data is the table that the bundle was trained on, and would flatter it; give recordings that were held "
-            "back from training"
+            Argument("table"),
+            " is the one that the bundle was trained on, and would flatter it; give recordings that were held back "
+            "from training",
         )
     if request.split != given.split and len(np.unique(windows.groups)) < FEWEST_PEOPLE:
         request = given  # the app will know the people that it is tested on, as `split` says
@@ -387,8 +393,9 @@ def _as_kept(bundle: Bundle, sensitive: Sequence[str]) -> Policy:
     attacked = list(dict.fromkeys([*own, *sensitive]))
     if bundle.policy.erased and len(attacked) > len(own):
         raise InputError(
-            f"--sensitive: the bundle erases directions of {quoted_all(own, ', ')}, and promises nothing of that kind "
-            "about others; evaluate a policy that names them"
+            Argument("sensitive"),
+            f": the bundle erases directions of {quoted_all(own, ', ')}, and promises nothing of that kind about "
+            "others; evaluate a policy that names them",
         )
     return bundle.policy.vary(privacy=kept, inferences={"sensitive": attacked})
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.bundle.beyond import points
-from deeprotect.errors import InputError, quoted_all
+from deeprotect.errors import Argument, InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, ReleasedRows, Setup
 from deeprotect.evaluation.experiment import CHANGES, Plan, hold_settings, run, script_settings
 from deeprotect.evaluation.methods import Method, Setting, check_seed
@@ -57,11 +57,16 @@ class Goal:
 
     def __post_init__(self) -> None:
         if (self.accuracy is None) == (self.epsilon_per_hour is None):
-            raise InputError("give --accuracy, what the app needs, or --epsilon-per-hour, what an hour may cost")
+            hour = Argument("epsilon_per_hour")
+            raise InputError(
+                "give ", Argument("accuracy"), ", what the app needs, or ", hour, ", what an hour may cost"
+            )
         if self.accuracy is not None and not 0 < self.accuracy <= 1:
-            raise InputError(f"--accuracy {self.accuracy:g} must be a share, above 0 and at most 1, such as 0.9")
+            raise InputError(
+                Argument("accuracy", self.accuracy), " must be a share, above 0 and at most 1, such as 0.9"
+            )
         if self.epsilon_per_hour is not None and not 0 < self.epsilon_per_hour < float("inf"):
-            raise InputError(f"--epsilon-per-hour {self.epsilon_per_hour:g} must be positive")
+            raise InputError(Argument("epsilon_per_hour", self.epsilon_per_hour), " must be positive")
 
     def epsilons(self, usual: Sequence[float], seconds: float) -> list[float]:
         """To try for draws of so many seconds: the usual ones, or those that an hour pays for and all it may pay."""
