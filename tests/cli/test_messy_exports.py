@@ -242,7 +242,7 @@ def test_other_columns_with_decimal_commas_are_mentioned(folder, deeprotect):
         "note: other columns of numbers with a decimal comma (Neigung): 1" in deeprotect("check", "deutsch.csv").stdout
     )
     done = deeprotect("prepare", "deutsch.csv", "--out", "clean.csv")
-    assert "decimal commas written as points, in a column that is no channel: Neigung" in done.stderr
+    assert "decimal commas written as points, in a column that is not a channel: Neigung" in done.stderr
     assert pa_csv.read_csv(folder / "clean.csv")["Neigung"].to_pylist()[:3] == [0.25, 1.25, 2.25]
 
 
