@@ -141,7 +141,7 @@ def test_thousands_beside_whole_numbers_are_never_read_as_decimals(folder, deepr
     written(folder, "raw.csv", mark.join(["time", "acc_x", "acc_y", "activity"]), row)
     said = deeprotect("check", "raw.csv").stdout
     assert "problem: numbers with thousands separators (acc_x): 40, first at row 1" in said
-    assert "note: numbers such as 1,234 beside whole numbers, read as thousands (acc_x): 1" in said
+    assert "note: numbers such as 1,234 among whole numbers, read as thousands (acc_x): 1" in said
     assert deeprotect("prepare", "raw.csv", "--out", "clean.csv").returncode == 0
     assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {-3276.0, -48.0}
     refused = deeprotect("protect", "protector", "raw.csv", "out.csv")
