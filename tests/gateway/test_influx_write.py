@@ -100,7 +100,8 @@ def test_lines_without_a_time_are_read_when_they_come(client, gateway, token):
         (gzip.compress(lines(count=20_000)), {}, 413, "request too large"),
         (gzip.compress(lines())[:-3], {}, 400, "invalid"),
     ],
-    ids=["number", "json", "field", "time", "bytes", "precision", "long", "long gzip", "cut"],  # bodies hold times
+    # Bodies hold times.
+    ids=["number", "json", "field", "time", "bytes", "precision", "long", "long compressed", "cut"],
 )
 def test_what_cannot_be_taken_is_refused_as_influxdb_does_and_never_quoted(client, token, body, asked, status, code):
     answer = write(client, token, body, **asked)
