@@ -32,7 +32,6 @@ LARGE_BYTES = 31 << 20
 """Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
 STEPS = 1 << 15
 """Of the public range, as fine as most sensors are."""
-_GetThreads, _SetThreads = Callable[[], int], Callable[[int], object]
 GRID = 2.0**-24
 """Of features and samples that are averaged: so many windows as are less than 2^28 add up exactly."""
 
@@ -101,6 +100,10 @@ class Network:
     @classmethod
     def read(cls, listed: Any, tensors: TensorReader, *, inputs: int) -> Self:
         return cls(read_layers(listed, tensors), inputs)
+
+
+_GetThreads = Callable[[], int]
+_SetThreads = Callable[[int], object]
 
 
 class _OneThread:
