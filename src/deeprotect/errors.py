@@ -140,9 +140,9 @@ class AmbiguousColumnError(TableError):
         self.where, self.role, self.candidates = where, role, tuple(candidates)
 
     @property
-    def question(self) -> str:
-        named = " or ".join(f"'{printable(each)}'" for each in self.candidates[:3])
-        return f"is {named} the {self.role}?"
+    def guess(self) -> str:
+        listed = " or ".join(f"'{printable(each)}'" for each in self.candidates[:3])
+        return f"{listed} looks like the {self.role} column"
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -151,7 +151,7 @@ class AmbiguousColumnError(TableError):
             otherwise: tuple[Any, ...] = (", or, for one account for all rows, give ", Argument("person", _NAME))
         else:
             otherwise = (", or ", Argument("map", {self.role: ""}), " if there is none")
-        return (f"{self.where}: {self.question} Say so with ", named, *otherwise)
+        return (f"{self.where}: {self.guess}; confirm with ", named, *otherwise)
 
 
 class DatasetError(InputError):

@@ -92,7 +92,7 @@ def test_a_worker_never_makes_a_ledger(bundle, rows, tmp_path):
 
 @pytest.mark.parametrize(
     ("dropped", "line"),
-    [("acc_x", "'acc_x' is missing"), ("recording", "which recording a row is of"), ("time", "when a row was")],
+    [("acc_x", "'acc_x' is missing"), ("recording", "names the recording of a row"), ("time", "time of a row")],
 )
 def test_a_missing_column_is_refused_before_any_work(bundle, rows, dropped, line):
     with pytest.raises(TableError, match=line):

@@ -165,7 +165,7 @@ def test_scripts_that_are_not_the_policys_are_refused(certain, altered, says):
 
 @pytest.mark.parametrize("export", [export_browser, export_device, export_onnx])
 def test_a_device_refuses_a_script_in_one_line(certain, export, tmp_path):
-    with pytest.raises(BundleError, match="scripts are not drawn on devices"):
+    with pytest.raises(BundleError, match="devices cannot draw scripts"):
         export(certain, tmp_path / "out")
 
 

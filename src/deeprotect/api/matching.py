@@ -57,7 +57,8 @@ def _column(channel: Channel, look: CheckReport) -> str:
     said = Argument("map", {shown: Placeholder("COLUMN")})
     if found:
         listed = " or ".join(f"'{printable(name)}'" for name in found[:3])
-        raise InputError(f"{look.where}: is {listed} the protector's {shown}? Say so with ", said)
+        line = f"{look.where}: {listed} looks like the protector's {shown}; confirm with "
+        raise InputError(line, said)
     raise InputError(
         f"{look.where}: no column is {shown}; record that sensor, too, say which column it is with ",
         said,

@@ -38,7 +38,7 @@ def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:
     """An output that is an input, under whatever name, would replace what it is made from."""
     for each in inputs:
         if STANDARD not in (str(path), str(each)) and _same_file(path, each):
-            raise InputError(f"{path}: it is the input, which an output never replaces; choose another name")
+            raise InputError(f"{path}: it is the input, and an output never replaces its input; choose another name")
 
 
 def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:

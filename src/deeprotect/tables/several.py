@@ -75,7 +75,7 @@ def is_own(inside: Path) -> bool:
 def refuse_blank(name: str | Path) -> None:
     """An empty name would stand for the folder that one is in, and all tables there."""
     if not str(name).strip():
-        raise TableError("the name of a file is empty; is a variable of the shell not set?")
+        raise TableError("the name of a file is empty; is a shell variable unset?")
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def test_a_method_has_a_row_that_promises_nothing(evaluated):
     row = results.rows[-1]
     assert (row.mechanism, row.guarantee, row.epsilon) == ("flat", "none", None)
     assert row.sensitive["person"].adaptive > 0.9, "people are told apart by what it leaves"
-    assert results.run["app"] == "random_forest, mine"
+    assert results.run["app"] == "extra_trees, mine"
 
 
 def test_whole_recordings_stand_beside_single_windows(evaluated, capsys):

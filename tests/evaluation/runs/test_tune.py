@@ -89,10 +89,10 @@ def test_another_guarantee_than_was_asked_for_is_said_on_the_terminal_and_in_the
         (
             0.7,
             0.92,
-            "was reached on test recordings (0.920), but by no policy where they were compared (0.700 at most)",
+            "was reached on test recordings (0.920), but by no policy in the search (0.700 at most)",
         ),
-        (0.85, 0.5, "was reached where the policy was chosen (0.850), but not on test recordings"),
-        (0.7, 0.5, "no policy that was tried reaches an accuracy of 80%"),
+        (0.85, 0.5, "was reached in the search (0.850), but not on test recordings"),
+        (0.7, 0.5, "none of the tried policies reaches an accuracy of 80%"),
         (0.85, 0.9, ""),
     ],
 )

@@ -177,7 +177,7 @@ class Checker:
 
     def _unclear(self, role: str) -> Problem:
         asked = AmbiguousColumnError(self.source.where, role, self.roles.guessed[role])
-        return problem("unclear", question=asked.question, role=role, first=printable(asked.candidates[0]))
+        return problem("unclear", guess=asked.guess, role=role, first=printable(asked.candidates[0]))
 
     def refuse_lost_channels(self) -> None:
         """Columns named like sensors, with numbers, but read as text for some of their cells."""
