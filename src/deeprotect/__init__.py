@@ -6,12 +6,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deeprotect.api import (
+        Protector,
+        Release,
+        audit,
+        budget,
+        check,
+        evaluate,
+        inferences,
+        init,
+        prepare,
+        tune,
+        verify,
+        windows,
+    )
     from deeprotect.bundle import Bundle
     from deeprotect.errors import DeeprotectError
     from deeprotect.policy import Policy
-    from deeprotect.protector import Protector, Release
     from deeprotect.release.live import LiveStream
-    from deeprotect.verbs import audit, budget, check, evaluate, inferences, init, prepare, tune, verify, windows
     from deeprotect.version import __version__
 
 __all__ = [
@@ -38,8 +50,6 @@ _HOMES = {
     "DeeprotectError": "deeprotect.errors",
     "LiveStream": "deeprotect.release.live",
     "Policy": "deeprotect.policy",
-    "Protector": "deeprotect.protector",
-    "Release": "deeprotect.protector",
     "__version__": "deeprotect.version",
 }
 
@@ -71,7 +81,7 @@ def __getattr__(name: str) -> Any:
     """Imported when first used, so that `import deeprotect` costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module 'deeprotect' has no attribute '{name}'")
-    return getattr(import_module(_HOMES.get(name, "deeprotect.verbs")), name)
+    return getattr(import_module(_HOMES.get(name, "deeprotect.api")), name)
 
 
 def __dir__() -> list[str]:

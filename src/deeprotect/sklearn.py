@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from deeprotect.api import Protector
 from deeprotect.errors import InputError, quoted_all
 from deeprotect.policy import Policy
-from deeprotect.protector import Protector
 from deeprotect.release.ledger import Ledger
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import walk
 
+from deeprotect.api import Protector
 from deeprotect.cli import run as endings
-from deeprotect.protector import Protector
 
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 

@@ -262,7 +262,7 @@ def test_people_are_not_pooled_in_silence(folder, deeprotect, policy, bundle, na
     ledger = ("--ledger", "spent.db", "--stream", "walks")
     asked = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger)
     assert (asked.returncode, asked.stderr.count("\n")) == (2, 1)
-    assert "is 'henkilö' the person? Say so with --map person='henkilö'" in asked.stderr
+    assert "'henkilö' looks like the person column; confirm with --map person='henkilö'" in asked.stderr
     assert "--person NAME" in asked.stderr
     done = deeprotect("protect", "trained", "group.csv", "out.csv", *ledger, "--map", "person=henkilö")
     assert done.returncode == 0, done.stderr
@@ -273,7 +273,7 @@ def test_init_says_how_people_are_named_at_a_release(folder, deeprotect):
     row = lambda n: f"{n / 10},{n % 3 / 2},{n % 4},p{n // 100},{'walk' if n % 2 else 'rest'}"  # noqa: E731
     written(folder, "group.csv", "time,acc_x,acc_y,Teilnehmer,activity", row)
     done = deeprotect("init", "group.csv", "--useful", "activity", "--out", "new.toml")
-    assert "people are told apart by column 'Teilnehmer' to train on; say --map person='Teilnehmer'" in done.stderr
+    assert "training distinguishes people by column 'Teilnehmer'; add --map person='Teilnehmer'" in done.stderr
 
 
 def test_the_sheet_that_is_read_is_named_and_so_are_the_others(folder, deeprotect):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.errors import TableError
+from deeprotect.errors import ArgumentError, TableError
 from deeprotect.tables.csv_reader import CsvLayout, CsvRequest, column_names, decimal_point, read_csv
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.text_lines import whole_lines
@@ -70,7 +70,7 @@ def test_a_file_without_names_is_read_under_given_ones():
 
 @pytest.mark.parametrize("text", ["a,,b", "a,b,a", ""])
 def test_given_names_are_one_for_each_column(text):
-    with pytest.raises(TableError, match="--columns"):
+    with pytest.raises(ArgumentError, match="`columns`: "):
         column_names(text)
 
 

@@ -60,7 +60,7 @@ def show(
 
     Example: deeprotect budget ledger.sqlite --person anna
     """
-    from deeprotect import verbs
+    from deeprotect import api
     from deeprotect.release.ledger.database import Database
     from deeprotect.release.ledger.people import set_limits
 
@@ -74,7 +74,7 @@ def show(
 
         check_names([person], "the name of a person")
         set_limits(Database.existing(ledger), person, changes)
-    found = verbs.budget(ledger, stream=stream, person=person, app=app)
+    found = api.budget(ledger, stream=stream, person=person, app=app)
     if as_json:
         typer.echo(json_text(found.to_json()))
         return

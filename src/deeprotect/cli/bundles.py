@@ -99,9 +99,9 @@ def verify(
 
     Example: deeprotect verify protector --key public.pem
     """
-    from deeprotect import verbs
+    from deeprotect import api
 
-    report = verbs.verify(bundle, key=key)
+    report = api.verify(bundle, key=key)
     typer.echo(json_text(report.to_json()) if as_json else str(report))
     if not report.holds:
         raise typer.Exit(1)
@@ -121,10 +121,10 @@ def audit(
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
-    from deeprotect import verbs
+    from deeprotect import api
 
     with bar("attacking") as progress:
-        result = verbs.audit(bundle, runs=runs, data=data, out=out, force=force, progress=progress)
+        result = api.audit(bundle, runs=runs, table=data, out=out, force=force, progress=progress)
     typer.echo(json_text(result.to_json()) if as_json else str(result))
     if not result.holds:
         raise typer.Exit(1)

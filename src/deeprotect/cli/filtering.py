@@ -43,9 +43,9 @@ def filter(
 
     Example: deeprotect filter protector --ledger ledger.sqlite --stream watch < raw.influx > released.influx
     """
+    from deeprotect.api import Protector
     from deeprotect.gateway.feeds.filtering import Filter
     from deeprotect.gateway.wire.sensor_layout import SensorSettings
-    from deeprotect.protector import Protector
 
     settings = SensorSettings.of({"fields": pairs(field, "--field", example="acc_x=imu.ax"), "time": time})
     protector = Protector.load(bundle, key=key)

@@ -39,9 +39,9 @@ def train(
 
     Example: deeprotect train policy.toml --data walk.csv --out protector
     """
+    from deeprotect.api import Protector
     from deeprotect.bundle.card import bullet, measured
     from deeprotect.policy import Policy
-    from deeprotect.protector import Protector
     from deeprotect.tables.several import paths_of
 
     _refuse_bundle(out, [*paths_of(data), policy], force=force)
@@ -73,7 +73,7 @@ def enrol(
 
     Example: deeprotect enrol protector me.csv my-protector
     """
-    from deeprotect.protector import Protector
+    from deeprotect.api import Protector
     from deeprotect.tables.several import paths_of
 
     _refuse_bundle(out, [*paths_of([table]), bundle], force=force)
@@ -179,7 +179,7 @@ def protect(
 
     Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
-    from deeprotect.protector import Protector
+    from deeprotect.api import Protector
     from deeprotect.tables.data_set import is_folder
 
     protector = Protector.load(bundle, key=key)

@@ -16,6 +16,7 @@ from types import FrameType
 
 import typer
 
+from deeprotect.cli.wording import wording
 from deeprotect.errors import DeeprotectError, printable
 
 _BY = {"SIGINT": "Ctrl-C", "SIGTERM": "a TERM signal", "SIGHUP": "the terminal, which closed"}
@@ -86,7 +87,7 @@ def run(app: typer.Typer, program: str = "deeprotect") -> int:
     except typer.TyperException as mistake:
         return _say(mistake.format_message(), 2)
     except DeeprotectError as mistake:
-        return _say(mistake.typed or str(mistake), mistake.exit_code)
+        return _say(wording(mistake), mistake.exit_code)
     except (StoppedError, KeyboardInterrupt, typer.Abort) as stop:
         stopped = stop if isinstance(stop, StoppedError) else StoppedError(2)
         return _say(str(stopped), stopped.exit_code)

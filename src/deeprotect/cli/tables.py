@@ -36,9 +36,9 @@ def check(
     Example: deeprotect check walk.csv policy.toml
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    report = verbs.check(**given)
+    report = api.check(**given)
     typer.echo(json_text(report.to_json()) if as_json else "\n".join(report.lines()))
     if report.problems:
         raise typer.Exit(1)
@@ -65,9 +65,9 @@ def prepare(
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    counts = verbs.prepare(**given)
+    counts = api.prepare(**given)
     if as_json:
         typer.echo(json_text(counts.to_json(), indent=None), err=True)
         return
@@ -89,11 +89,11 @@ def inferences(
 
     Example: deeprotect inferences --sensor gyroscope
     """
-    from deeprotect import verbs
+    from deeprotect import api
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
-    repository, chosen = Repository.load(), verbs.inferences(name, sensor=sensor)
+    repository, chosen = Repository.load(), api.inferences(name, sensor=sensor)
     if as_json:
         typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
     elif name:
@@ -189,9 +189,9 @@ def init(
     Example: deeprotect init walk.csv --useful activity --sensitive person --out policy.toml
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    draft = verbs.init(**given)
+    draft = api.init(**given)
     for line in draft.notes:
         typer.echo(f"note: {line}", err=True)
     stream = draft.policy.stream

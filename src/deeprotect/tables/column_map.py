@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from deeprotect.errors import InputError, printable
+from deeprotect.errors import ArgumentError, printable
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.mistakes import nearest
@@ -87,21 +87,23 @@ def _check_uses(here: Mapping[str, str], policy: Policy) -> None:
     inferences = (*policy.inferences.useful, *policy.inferences.sensitive)
     whole = {name: policy.stream.column(name) for name in policy.stream.channels} | dict(here)
     for name, column in here.items():
-        said = f"--map {printable(name)}={printable(column)}"
         other = next((each for each, taken in whole.items() if column and taken == column and each != name), None)
         if other is not None:
-            raise InputError(f"{said}: that column is read as '{printable(other)}'; map each column once")
+            raise _wrong(name, column, f"that column is read as '{printable(other)}'; map each column once")
         if name in (TIME, RECORDING) and column in inferences:
-            raise InputError(f"{said}: that is an inference, and {name} leaves as it is; copy it under another name")
+            raise _wrong(name, column, f"that is an inference, and {name} leaves as it is; copy it under another name")
 
 
 def _checked(here: Mapping[str, str], *, known: tuple[str, ...]) -> dict[str, str]:
     for name, column in here.items():
-        said = f"--map {printable(name)}={printable(column)}"
         if name not in known:
             meant = nearest(name, list(known))
             fix = f"did you mean '{printable(meant)}'?" if meant else f"use one of: {printable(', '.join(known), 300)}"
-            raise InputError(f"{said}: '{printable(name)}' cannot be mapped; {fix}")
+            raise _wrong(name, column, f"'{printable(name)}' cannot be mapped; {fix}")
         if not column and name not in (TIME, RECORDING, PERSON):
-            raise InputError(f"{said}: a channel needs a column; name one")
+            raise _wrong(name, column, "a channel needs a column; name one")
     return dict(here)
+
+
+def _wrong(name: str, column: str, reason: str) -> ArgumentError:
+    return ArgumentError("map", reason, {name: column})

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError, printable, quoted_all
+from deeprotect.errors import MOST_LISTED, Argument, MissingColumnError, Placeholder, TableError, printable, quoted_all
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import RecordingName, Schema
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, decoded, is_number, is_text, plain, stated_unit, to_floats
-from deeprotect.tables.roles import MOST_LISTED, missing_column, roles_of
+from deeprotect.tables.roles import roles_of
 from deeprotect.tables.timestamps import Timeline
 
 
@@ -51,13 +51,14 @@ class Columns:
         channels = tuple(mapping.column_of(name, table.names) for name in schema.names)
         for channel, column in zip(schema.channels, channels, strict=True):
             if column not in table.names:
-                raise TableError(missing_column(column, table.names, where))
+                raise MissingColumnError(where, column, table.names)
             _check_field(table.field(column), channel.unit, where)
         said = (*(() if mapping.guesses else (TIME,)), RECORDING, *((PERSON,) if by_person else ()))
         roles = roles_of(table.names, mapping, channels=channels, where=where).settled(where, said=said)
         _check_beside(table, roles.columns, channels, where)
         if labels and not {*labels} & {*table.names}:
-            raise TableError(f"{where}: it has none of the labels that --labels asks for: {quoted_all(labels, ', ')}")
+            asked = f" asks for: {quoted_all(labels, ', ')}"
+            raise TableError(f"{where}: it has none of the labels that ", Argument("labels", value=True), asked)
         wanted = {*channels, roles.time, roles.recording, *labels}
         kept = tuple(name for name in table.names if name in wanted)
         dropped = tuple(name for name in table.names if name not in wanted)
@@ -90,7 +91,8 @@ class Columns:
         if pc.any(pc.match_substring_regex(pc.fill_null(person, ""), "^$|\\n")).as_py():
             raise TableError(
                 f"{self.where}: rows without a person's name in '{printable(self.person_name)}', one printable line, "
-                "can be charged to nobody; drop them, or charge all to one with --person NAME"
+                "can be charged to nobody; drop them, or charge all to one with ",
+                Argument("person", Placeholder("NAME")),
             )
         return _pairs_of(person, None if own is None else _as_text(own))
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import Argument, ArgumentError, TableError, printable
 from deeprotect.tables.numbers import NUMBER, MarkEvidence, strict_mark
 from deeprotect.tables.text_lines import whole_lines
 
@@ -185,10 +185,10 @@ def column_names(text: str | None) -> Sequence[str] | None:
         return None
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise TableError("--columns: a name is empty; name every column, as in --columns time,acc_x,acc_y")
+        raise ArgumentError("columns", "a name is empty; name every column, as in time,acc_x,acc_y")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise TableError(f"--columns: '{printable(twice[0])}' appears twice; name each column once")
+        raise ArgumentError("columns", f"'{printable(twice[0])}' appears twice; name each column once")
     return names
 
 
@@ -236,7 +236,8 @@ def _check_header(rows: list[list[str]], lines: list[str], where: str) -> None:
     if any(_is_value(cell) for cell in first if cell.strip()):
         raise TableError(
             f"{where}: its first line holds values, not column names; write a line of names above it, or give them "
-            "with --columns a,b,c"
+            "with ",
+            Argument("columns", ["a", "b", "c"]),
         )
     if len(first) == 1 and any(len(line.split()) > 1 and all(map(_is_value, line.split())) for line in lines[1:]):
         raise TableError(f"{where}: its columns are separated by blanks; use commas, semicolons or tabs")
@@ -268,11 +269,13 @@ def _refuse_preamble(block: bytes, where: str) -> None:
 def _check_given(columns: Sequence[str], rows: list[list[str]], where: str) -> None:
     if rows and len(rows[0]) != len(columns):
         raise TableError(
-            f"{where}: its lines have {len(rows[0])} values, --columns names {len(columns)}; name each once"
+            f"{where}: its lines have {len(rows[0])} values, ",
+            Argument("columns"),
+            f" names {len(columns)}; name each once",
         )
     later = rows[1:]
     if later and not any(map(_is_value, rows[0])) and any(_is_value(cell) for row in later for cell in row):
-        raise TableError(f"{where}: its first line looks like column names; leave out --columns")
+        raise TableError(f"{where}: its first line looks like column names; leave out ", Argument("columns"))
 
 
 def _is_value(cell: str) -> bool:

@@ -15,12 +15,11 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import MOST_LISTED, InputError, TableError, printable
 from deeprotect.tables.addresses import is_address, reading, size_of, suffix_of
 from deeprotect.tables.csv_reader import TEXT, Batches, CsvRequest, read_csv
 from deeprotect.tables.fields import LONGEST_CELL, is_text, refuse_long
 from deeprotect.tables.phone_export import folder_files, is_export, joined, zipped_files
-from deeprotect.tables.roles import MOST_LISTED
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
 
 _IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from deeprotect.errors import InputError
+from deeprotect.errors import Argument, InputError, OutputExistsError
 from deeprotect.tables.addresses import is_address, is_same, is_there
 from deeprotect.tables.atomic import refuse_homeless, refuse_irregular
 from deeprotect.tables.sinks import written_kind
@@ -31,15 +31,14 @@ def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> N
 def refuse_existing(path: str | Path, *, forcible: bool = True) -> None:
     """What is there is somebody's work."""
     if str(path) != STANDARD and (is_there(str(path)) if is_address(path) else os.path.lexists(path)):
-        force = ", or overwrite it with --force" if forcible else ""
-        raise InputError(f"{path}: it exists already; choose another name{force}")
+        raise OutputExistsError(str(path), replaceable=forcible)
 
 
 def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:
     """An output that is an input, under whatever name, would replace what it is made from."""
     for each in inputs:
         if STANDARD not in (str(path), str(each)) and _same_file(path, each):
-            raise InputError(f"{path}: it is the input, which an output never replaces; choose another name")
+            raise InputError(f"{path}: it is the input, and an output never replaces its input; choose another name")
 
 
 def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:
@@ -67,19 +66,17 @@ def refuse_unwritable_folder(path: str | Path) -> None:
     """A folder that is there and takes files, or that can be made; none is made yet."""
     place = Path(path)
     if os.path.lexists(place) and not place.is_dir():
-        raise InputError(f"{path}: it is not a folder; give another --out")
+        raise InputError(f"{path}: it is not a folder; give another ", Argument("out"))
     nearest = next(each for each in (place.absolute(), *place.absolute().parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be made a folder ({nearest} takes no files); give another --out")
+        raise InputError(f"{path}: cannot be made a folder ({nearest} takes no files); give another ", Argument("out"))
 
 
 def refuse_existing_in(folder: str | Path, names: Iterable[str]) -> None:
     """Files and folders of these names in a folder are somebody's work; others may stay beside what is written."""
     for name in names:
         if os.path.lexists(Path(folder) / name):
-            raise InputError(
-                f"{folder}: it holds {name} already; give another --out, or overwrite what is there with --force"
-            )
+            raise OutputExistsError(str(folder), name)
 
 
 def refuse_unknown_kind(path: str | Path) -> None:

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import AmbiguousColumnError, MissingColumnError
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
-
-MOST_LISTED = 300  # characters of column names in one message
 
 
 @dataclass(frozen=True)
@@ -30,16 +28,14 @@ class Roles:
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Questions where several columns may be meant; of people, the first is taken."""
-        return tuple(
-            _ask(name, self.guessed[name]) for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1
-        )
+        """The uses for which several columns may be meant; of people, the first is taken."""
+        return tuple(name for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1)
 
     def settled(self, where: str, *, said: Sequence[str] = ()) -> "Roles":
         """For verbs that must not guess: not between columns, and not at all what has to be `said`."""
-        questions = [_ask(name, self.guessed[name]) for name in said if name in self.guessed]
-        for question in (*questions, *self.unclear):
-            raise TableError(f"{where}: {question}")
+        asked = [name for name in said if name in self.guessed]
+        for role in (*asked, *self.unclear):
+            raise AmbiguousColumnError(where, role, self.guessed[role])
         return self
 
 
@@ -47,7 +43,7 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
     """By what was said, else by the usual names; without `channels`, they are the columns named like sensors."""
     for name in mapping.demanded:
         if mapping[name] and mapping[name] not in names:
-            raise TableError(missing_column(mapping[name], names, where))
+            raise MissingColumnError(where, mapping[name], names)
     free = {*(channels or ()), *mapping.labels, *mapping.values()}
     found, labels = FoundColumns.among(names, but=free), FoundColumns.among(n for n in names if n in mapping.labels)
     people = found.person or labels.person or tuple(name for name in mapping.people if name in names)
@@ -63,23 +59,9 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
     return Roles(uses[TIME] or None, uses[RECORDING] or None, uses[PERSON] or None, known, guessed, no_time)
 
 
-def missing_column(column: str, names: list[str], where: str) -> str:
-    """One line: what is missing, what is there, and the ways out."""
-    return (
-        f"column '{printable(column)}' is missing from {where}; it has: "
-        f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns], or with --map"
-    )
-
-
 def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
     """The column that was said, or the one of that very name; "" for none, None for open."""
     column = mapping.get(name)
     if column is not None and name in mapping.demanded:
         return column
     return next((each for each in (column, name) if each in names), None)
-
-
-def _ask(name: str, candidates: tuple[str, ...]) -> str:
-    many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
-    none = "for one account for all rows, give --person NAME" if name == PERSON else f"--map {name}= if there is none"
-    return f"is {many} the {name}? Say so with --map {name}='{first}', or {none}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import Argument, TableError, printable
 from deeprotect.policy.usual_names import RECORDING
 from deeprotect.tables.addresses import addresses_of, is_address
 from deeprotect.tables.column_map import ColumnMap
@@ -75,7 +75,7 @@ def is_own(inside: Path) -> bool:
 def refuse_blank(name: str | Path) -> None:
     """An empty name would stand for the folder that one is in, and all tables there."""
     if not str(name).strip():
-        raise TableError("the name of a file is empty; is a variable of the shell not set?")
+        raise TableError("the name of a file is empty; is a shell variable unset?")
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
 def _recording_among(names: list[str], mapping: ColumnMap, where: str) -> str:
     """The column that names the recording, as it is mapped or usually called; else a new one is made."""
     if mapping.get(RECORDING) == "":
-        raise TableError("several files are recordings of their own; leave out --map recording=")
+        raise TableError("several files are recordings of their own; leave out ", Argument("map", {RECORDING: ""}))
     return roles_of(names, mapping, where=where).recording or RECORDING
 
 

@@ -6,9 +6,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import MissingColumnError, TableError, printable
 from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, refuse_long
-from deeprotect.tables.roles import missing_column
 
 Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
 BATCH_ROWS, BATCH_CELLS = 1 << 16, 1 << 18
@@ -41,7 +40,7 @@ class Source:
             return self
         for column, name in names.items():
             if column not in self.schema.names:
-                raise TableError(missing_column(column, self.schema.names, self.where))
+                raise MissingColumnError(self.where, column, self.schema.names)
             if name in self.schema.names:
                 raise TableError(f"{self.where}: it has a column '{printable(name)}' already; map another name")
         back = {new: old for old, new in names.items()}

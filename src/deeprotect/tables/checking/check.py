@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import MOST_LISTED, AmbiguousColumnError, TableError, printable
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import mapping_to_type, recognise, spelt, unit_in
+from deeprotect.policy.known_sensors import recognise, spelt, suggested_map, unit_in
 from deeprotect.policy.usual_names import RECORDING
 from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
 from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
@@ -31,7 +31,7 @@ from deeprotect.tables.columns import not_plain
 from deeprotect.tables.fields import check_names, is_number, plain, stated_unit
 from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
-from deeprotect.tables.roles import MOST_LISTED, Roles, roles_of
+from deeprotect.tables.roles import Roles, roles_of
 from deeprotect.tables.source import Source
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.timestamps import DAY
@@ -154,7 +154,7 @@ class Checker:
         problems = (
             *name_problems(names),
             *self.tally.problems("ragged", names=len(names)),
-            *(problem("unclear", question=each) for each in self.roles.unclear),
+            *(self._unclear(each) for each in self.roles.unclear),
             *([] if self._rows else [problem("empty")]),
             *self._columns(),
             *self._rate(),
@@ -172,7 +172,12 @@ class Checker:
     def _columns(self) -> list[Problem]:
         if self._policy is not None:
             return column_problems(self._names, self.roles, self._policy, self._mapping)
-        return [] if self.roles.channels else [problem("channels", mapping=mapping_to_type(self._names))]
+        typed = " ".join(f"--map {name}='{column}'" for name, column in suggested_map(self._names).items())
+        return [] if self.roles.channels else [problem("channels", mapping=typed)]
+
+    def _unclear(self, role: str) -> Problem:
+        asked = AmbiguousColumnError(self.source.where, role, self.roles.guessed[role])
+        return problem("unclear", guess=asked.guess, role=role, first=printable(asked.candidates[0]))
 
     def refuse_lost_channels(self) -> None:
         """Columns named like sensors, with numbers, but read as text for some of their cells."""

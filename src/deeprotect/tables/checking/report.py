@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deeprotect.errors import InputError, printable
+from deeprotect.errors import MOST_LISTED, Argument, InputError, printable
 from deeprotect.signals.clock import RATE_TOLERANCE
-from deeprotect.tables.roles import MOST_LISTED, Roles
+from deeprotect.tables.roles import Roles
 
 MOST_COLUMNS = 8  # named in one line
 _WORDS = tomllib.loads(resources.files(__package__).joinpath("problems.toml").read_text("utf-8"))
@@ -110,12 +110,16 @@ class CheckReport:
                 name = printable(self.roles.time)
                 raise InputError(f"{self.where}: column '{name}' is neither numbers nor ISO 8601; {unread.fix}")
             if self.rate_hz is None:
-                raise InputError(f"{self.where}: no time column shows the sampling rate; give it with --rate-hz")
+                raise InputError(
+                    f"{self.where}: no time column shows the sampling rate; give it with ", Argument("rate_hz")
+                )
             return self.rate_hz
         if self.rate_hz is not None and not abs(given_hz / self.rate_hz - 1) <= RATE_TOLERANCE:
             raise InputError(
-                f"{self.where}: --rate-hz {given_hz:g} is not what its time shows, about {self.rate_hz:g}; leave it "
-                "out, or resample with `deeprotect prepare --rate-hz`"
+                f"{self.where}: ",
+                Argument("rate_hz", given_hz),
+                f" is not what its time shows, about {self.rate_hz:g}; leave it out, or resample with `deeprotect "
+                "prepare --rate-hz`",
             )
         return given_hz
 

@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import Argument, TableError, printable
 from deeprotect.tables.checking.check import Checker
 from deeprotect.tables.checking.report import CheckReport
 from deeprotect.tables.reader import Indices, Seen
@@ -117,8 +117,8 @@ class Counts:
             raise TableError(f"{report.where}: no usable rows: {counts[name]} {reason}{why}")
         raise TableError(
             f"{report.where}: {lost} of {rows} rows would be dropped, {counts[name]} of them because they "
-            f"{reason}{why}; see `deeprotect check`, correct what they have in common, or allow it with "
-            f"--max-dropped {ceil(100 * lost / rows) / 100:g}"
+            f"{reason}{why}; see `deeprotect check`, correct what they have in common, or allow it with ",
+            Argument("max_dropped", ceil(100 * lost / rows) / 100),
         )
 
     def _by_unit(self) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.errors import InputError, TableError
+from deeprotect.errors import Argument, InputError, Placeholder, TableError
 from deeprotect.signals.clock import GAP_STEPS, RATE_TOLERANCE, clock_runs
 from deeprotect.signals.resampling import grid, interpolate, middles, slower
 from deeprotect.signals.schema import Floats
@@ -138,7 +138,9 @@ class Mender:
             if np.count_nonzero(~grows) > COARSE_SHARE * len(run):
                 raise TableError(
                     f"{self.where}: too many rows of a recording share their time; if there are several recordings in "
-                    f"one, say --map recording=COLUMN; else {problem('coarse').fix}"
+                    "one, say ",
+                    Argument("map", {"recording": Placeholder("COLUMN")}),
+                    f"; else {problem('coarse').fix}",
                 )
             self.counts.repeated_times += int(np.count_nonzero(~grows))
             yield run.take(np.flatnonzero(grows))
@@ -214,8 +216,9 @@ def check_rate(wanted_hz: float, found_hz: float, where: str) -> None:
     """Only downwards: samples between samples would be made up."""
     if wanted_hz > (1 + RATE_TOLERANCE) * found_hz:
         raise InputError(
-            f"{where}: --rate-hz {wanted_hz:g} is more than its about {found_hz:g} Hz; samples would be made up, so "
-            f"give {found_hz:g} or less"
+            f"{where}: ",
+            Argument("rate_hz", wanted_hz),
+            f" is more than its about {found_hz:g} Hz; samples would be made up, so give {found_hz:g} or less",
         )
 
 

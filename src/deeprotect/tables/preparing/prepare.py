@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.errors import InputError, TableError
+from deeprotect.errors import Argument, ArgumentError, InputError, Placeholder, TableError
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import mapping_to_type
+from deeprotect.policy.known_sensors import NOT_SENSORS, suggested_map
 from deeprotect.signals.clock import rate_of_step
 from deeprotect.signals.recordings import MOST_RECORDINGS
 from deeprotect.signals.schema import Floats
@@ -61,9 +61,9 @@ def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
     if str(table) == STANDARD:
         raise InputError("standard input: the table is read twice; save it to a file first")
     if request.rate_hz is not None and not (np.isfinite(request.rate_hz) and request.rate_hz > 0):
-        raise InputError("--rate-hz: a rate is a positive number of samples per second")
+        raise ArgumentError("rate_hz", "a rate is a positive number of samples per second")
     if not 0 <= request.max_dropped <= 1:
-        raise InputError("--max-dropped: give a share of the rows between 0 and 1")
+        raise ArgumentError("max_dropped", "give a share of the rows between 0 and 1")
     first = _first_pass(table, request)
     rate, counts = _rate(first, request.rate_hz), Counts(resampled_to_hz=request.rate_hz)
     with _opened(table, request, first) as again:
@@ -95,8 +95,9 @@ def _opened(table: Any, request: PrepareRequest, first: Checker | None = None) -
         source = checker.source
         check_names(source.schema, source.where)
         if not checker.roles.settled(source.where).channels:
-            fix = mapping_to_type(source.schema.names)
-            raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy")
+            mapped = Argument("map", suggested_map(source.schema.names))
+            found = f"{source.where}: no column is named like a sensor; "
+            raise TableError(found, NOT_SENSORS, mapped, ", or give a ", Argument("policy"))
         unit_changes(checker.roles.channels, request.units)  # said before anything is read
         yield checker
 
@@ -126,10 +127,13 @@ def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
     if rate_hz is None:
         return None
     if timeline is None:
-        raise InputError("--rate-hz: without a time column nothing can be resampled; map one with --map time=COLUMN")
+        mapped = Argument("map", {"time": Placeholder("COLUMN")})
+        raise InputError(Argument("rate_hz"), ": without a time column nothing can be resampled; map one with ", mapped)
     found = None if checker.step is None else rate_of_step(checker.step, timeline.per_second)
     if found is None:
-        raise InputError("--rate-hz: the time column shows no rate that sensors have, in s, ms, µs or ns; convert it")
+        raise ArgumentError(
+            "rate_hz", "the time column shows no rate that sensors have, in s, ms, µs or ns; convert it"
+        )
     check_rate(rate_hz, found[0], timeline.where)
     return Rate(rate_hz, *found)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import ArgumentError, TableError, printable
 from deeprotect.policy.known_sensors import SIZES, recognise, spelt
 from deeprotect.policy.usual_names import RECORDING, TIME
 from deeprotect.signals.schema import Floats
@@ -37,14 +37,13 @@ class UnitChange:
         what, _, units = text.rpartition("=")
         old, colon, new = units.partition(":")
         if not (what.strip() and colon):
-            raise InputError(f"--unit {printable(text)}: write WHAT=FROM:TO, for example acc=m/s2:g")
+            raise ArgumentError("unit", "write WHAT=FROM:TO, for example acc=m/s2:g", text)
         old_unit, new_unit = _known(old, text), _known(new, text)
         quantity, size = SIZES[old_unit]
         new_quantity, new_size = SIZES[new_unit]
         if quantity != new_quantity:
-            raise InputError(
-                f"--unit {printable(text)}: {old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
-            )
+            reason = f"{old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
+            raise ArgumentError("unit", reason, text)
         return cls(what.strip(), old_unit, new_unit, size / new_size)
 
     def columns(self, channels: tuple[str, ...]) -> tuple[str, ...]:
@@ -58,7 +57,7 @@ class UnitChange:
         )
         if not found:
             has = printable(", ".join(channels), 300) or "none"
-            raise InputError(f"--unit {printable(self.what)}: no such sensor or column; the channels are: {has}")
+            raise ArgumentError("unit", f"no such sensor or column; the channels are: {has}", self.what)
         return found
 
     def renamed(self, column: str) -> str:
@@ -69,7 +68,7 @@ class UnitChange:
 def _known(unit: str, text: str) -> str:
     known = spelt(unit)
     if known not in SIZES:
-        raise InputError(f"--unit {printable(text)}: '{printable(unit)}' is not known; use {', '.join(SIZES)}")
+        raise ArgumentError("unit", f"'{printable(unit)}' is not known; use {', '.join(SIZES)}", text)
     return known
 
 
@@ -173,6 +172,6 @@ def unit_changes(channels: tuple[str, ...], units: tuple[UnitChange, ...]) -> di
     for change in units:
         for name in change.columns(channels):
             if name in changes:
-                raise InputError(f"--unit: column '{printable(name)}' is converted twice; convert it once")
+                raise ArgumentError("unit", f"column '{printable(name)}' is converted twice; convert it once")
             changes[name] = change
     return changes

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
+from deeprotect.api.arguments import AnyPolicy, FilePath, Positive, Progress, Whole, checked, silent
+from deeprotect.api.arrays import like, release_array
+from deeprotect.api.matching import matched
 from deeprotect.bundle import Bundle, ready
 from deeprotect.bundle.card import card, card_fragment, card_page
-from deeprotect.door import door
-from deeprotect.errors import ClippedWarning, InputError, printable, quoted_all
+from deeprotect.errors import Argument, ClippedWarning, InputError, printable, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.protector.arrays import like, release_array
-from deeprotect.protector.matching import matched
 from deeprotect.release.engine import encoding_threads
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.folders import plan_data_set, release_data_set
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.live import ListenTo, LiveStream
-from deeprotect.release.tables import Progress, ReleaseSummary, Releasing, released
+from deeprotect.release.tables import ReleaseSummary, Releasing, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone
 from deeprotect.tables.column_map import ColumnMap
@@ -41,6 +41,10 @@ from deeprotect.tables.passing import PassThrough
 from deeprotect.tables.several import paths_of
 from deeprotect.tables.sinks import open_pipe, open_sink
 from deeprotect.tables.sources import is_of_paths
+
+if TYPE_CHECKING:
+    from deeprotect.auditing.audit import Audit
+    from deeprotect.bundle.verification.verify import Report
 
 T = TypeVar("T")
 
@@ -75,8 +79,7 @@ class Release(ReleaseSummary, Generic[T]):
         return f"<{self.rows} released rows; {self.cost}; left out: {behind}{labels}>"
 
 
-Path_ = str | PathLike[str]
-Paths = Path_ | Sequence[Path_]
+Paths = FilePath | Sequence[FilePath]
 
 
 class ProtectOptions(TypedDict, total=False):
@@ -87,7 +90,7 @@ class ProtectOptions(TypedDict, total=False):
     keep_names: bool
     relative_time: bool
     labels: bool
-    ledger: Ledger | Path_ | None
+    ledger: Ledger | FilePath | None
     stream: str | None
     person: str | None
     app: str | None
@@ -96,9 +99,6 @@ class ProtectOptions(TypedDict, total=False):
     force: bool
     dry_run: bool
     progress: Progress
-
-
-def _silent(_: float) -> None: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,51 +129,72 @@ class Protector:
     bundle: Bundle
 
     @classmethod
-    @door
+    @checked
     def train(
         cls,
-        policy: Policy | Path_ | Mapping[str, Any],
-        data: Any,
+        policy: AnyPolicy,
+        table: Any,
         *,
         map: Mapping[str, str] | None = None,
         columns: Sequence[str] | None = None,
         quick: bool = False,
-        progress: Progress = _silent,
+        progress: Progress = silent,
     ) -> Self:
         """Learn from labelled recordings; needs the `train` extra.
 
-        The policy may be a path or a dictionary, the data a path, several, or a pyarrow, pandas or polars table; `map`
-        and `columns` as for `protect`. With `quick` a few epochs only, for a first look; the card says so.
+        Args:
+            policy: A policy, its path or a dictionary.
+            table: A pyarrow, pandas or polars table; or a path, several, a folder or a pattern.
+            map: Which column is the time, the recording, the person or a channel: `{"time": "Timestamp"}`.
+            columns: The names of the columns, for a CSV file without a line of names.
+            quick: Train a few epochs only, for a first look; the card says so.
+            progress: Called with the share that is done.
         """
         from deeprotect.policy.policy import quick as shortened
         from deeprotect.training.fitting.fit import fit
 
         rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
-        return cls(fit(rules, data, mapped=map, columns=columns, progress=progress))
+        return cls(fit(rules, table, mapped=map, columns=columns, progress=progress))
 
-    @door
+    @checked
     def enrol(self, table: Any, *, map: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Self:
         """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
 
         The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
+
+        Args:
+            table: As for `train`.
+            map: As for `train`.
+            columns: As for `train`.
         """
         from deeprotect.training.fitting.fit import enrol
 
         return type(self)(enrol(self.bundle, table, mapped=map, columns=columns))
 
     @classmethod
-    @door
-    def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
-        """One that was saved, or a ready one by its name, "activity"; with a public `key`, only if it is signed."""
+    @checked
+    def load(cls, bundle: FilePath, *, key: FilePath | None = None) -> Self:
+        """One that was saved, or a ready one by its name, "activity".
+
+        Args:
+            bundle: A folder or a zip file, or the name of a ready protector.
+            key: Require a signature by this Ed25519 public key, a PEM file.
+        """
         if key is None:
             return cls(Bundle.load(Path(bundle)))
         from deeprotect.bundle import signing
 
         return cls(signing.load(Path(bundle), key=signing.public_key(Path(key))))
 
-    @door
-    def save(self, out: Path_, *, sign: Path_ | None = None, force: bool = False) -> None:
-        """As a folder, or as a zip file when the name ends in .zip; signed with the private key `sign`, a PEM file."""
+    @checked
+    def save(self, out: FilePath, *, sign: FilePath | None = None, force: bool = False) -> None:
+        """Write the bundle: what a release needs, without the recordings.
+
+        Args:
+            out: A folder, or a zip file when the name ends in .zip.
+            sign: Sign with this Ed25519 private key, a PEM file.
+            force: Overwrite a bundle that exists.
+        """
         from deeprotect.bundle import signing
         from deeprotect.bundle.store import refuse_place
 
@@ -203,42 +224,85 @@ class Protector:
         """The name of what was chosen, where the policy left the choice."""
         return self.bundle.mechanism.name
 
-    @door
+    @checked
     def describe(self, *, html: bool = False) -> str:
-        """The model card: what may be inferred, what is promised, what is not; as text, or as a page."""
+        """The model card: what may be inferred, what is promised, what is not.
+
+        Args:
+            html: As a page, not as text.
+        """
         return card_page(self.bundle) if html else card(self.bundle)
 
+    def verify(self) -> "Report":
+        """Recompute everything that the bundle promises; `deeprotect.verify` checks files and signature, too."""
+        from deeprotect.bundle.verification.verify import verify_content
+
+        return verify_content(self.bundle)
+
+    @checked
+    def audit(
+        self,
+        *,
+        runs: Whole = 100_000,
+        table: Any = None,
+        out: FilePath | None = None,
+        force: bool = False,
+        progress: Progress = silent,
+    ) -> "Audit":
+        """Attack the releases, for a lower bound on ε with its confidence.
+
+        Args:
+            runs: How often each of the two inputs is released.
+            table: Labelled recordings whose windows are tried as inputs, too.
+            out: Draw the attack, too, as a PNG file.
+            force: Overwrite `out` if it exists.
+            progress: Called with the share that is done.
+        """
+        from deeprotect.auditing.audit import audit
+        from deeprotect.evaluation.report.figures import write_audit
+        from deeprotect.training.labelled_windows import read_windows
+
+        if out is not None:
+            if Path(out).suffix.lower() != ".png":
+                raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
+            refuse_output(str(out), paths_of(table) if is_of_paths(table) else [], force=force)
+        windows = None if table is None else read_windows(table, self.policy).flat
+        result = audit(self.bundle, runs=runs, windows=windows, progress=progress)
+        if out is not None:
+            write_audit(Path(out), result.findings)
+        return result
+
     @overload
-    def protect(self, source: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
+    def protect(self, table: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
     @overload
-    def protect(self, source: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
+    def protect(self, table: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
     @overload
-    def protect(self, source: Any, out: Path_, **options: Unpack[ProtectOptions]) -> Release[None]: ...
-    @door
+    def protect(self, table: Any, out: FilePath, **options: Unpack[ProtectOptions]) -> Release[None]: ...
+    @checked
     def protect(
         self,
-        source: Any,
-        out: Path_ | None = None,
+        table: Any,
+        out: FilePath | None = None,
         *,
         map: Mapping[str, str] | None = None,
         columns: Sequence[str] | None = None,
         keep_names: bool = False,
         relative_time: bool = False,
         labels: bool = False,
-        ledger: Ledger | Path_ | None = None,
+        ledger: Ledger | FilePath | None = None,
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
         allow_without_ldp: bool = False,
-        workers: int | None = None,
+        workers: Positive | None = None,
         force: bool = False,
         dry_run: bool = False,
-        progress: Progress = _silent,
+        progress: Progress = silent,
     ) -> Release[Any]:
         """Release a table, and say what it cost and what stayed behind.
 
         Args:
-            source: A pyarrow, pandas or polars table, which comes back as the same kind; a path, a folder, a pattern or
+            table: A pyarrow, pandas or polars table, which comes back as the same kind; a path, a folder, a pattern or
                 several of them; or an array of windows (window, time, channel) of one recording.
             out: A file, written whole or not at all and in constant memory; several inputs go into it as one table. Or
                 a folder, into which files go one by one: a run that was broken off goes on when it is called again.
@@ -250,10 +314,12 @@ class Protector:
             relative_time: Time counts from the beginning of each recording.
             labels: For research on a table of one's own: the policy's labels leave as they are, beside the released
                 samples. Whoever has them has what is to be hidden; no guarantee covers them.
-            ledger: Remembers charges and draws: a ledger, or the address of one, which needs the name of the `stream`,
-                and may have those of its `person` and of the `app` that gets the release. Without a `person`, those in
-                the table's column of that name, or the one that `map` says, are charged each on their own account.
-                Without a ledger nothing is kept.
+            ledger: Remembers charges and draws: what `Protector.ledger` opens; or its address, a file or
+                postgresql+psycopg://…, together with `stream`. Without one nothing is kept.
+            stream: The name of this stream in the ledger.
+            person: Who the data is about. Without it, the people in the table's column of that name, or the one that
+                `map` says, are charged each on their own account.
+            app: The app that gets the release.
             allow_without_ldp: Release even where somebody has limits and a draw has no LDP bound, which no limit can
                 count; the ledger says that it was allowed.
             workers: Threads that encode; by default one per core but one.
@@ -262,8 +328,8 @@ class Protector:
                 ledger remembers costs nothing more, so that with one this is the most that it can cost.
             progress: Called with the share that is done.
         """
-        if ready.comes_with_package(self.bundle.digest) and is_of_paths(source) and STANDARD not in paths_of(source):
-            map = matched(source, self.bundle, mapped=map or {}, columns=columns)
+        if ready.comes_with_package(self.bundle.digest) and is_of_paths(table) and STANDARD not in paths_of(table):
+            map = matched(table, self.bundle, mapped=map or {}, columns=columns)
         labelled = self._labels if labels else ()
         passing = PassThrough(
             "named" if keep_names else "numbered", "relative" if relative_time else "absolute", labels=labelled
@@ -276,28 +342,28 @@ class Protector:
             "workers": workers or encoding_threads(),
         }
         releasing: Releasing = partial(released, bundle=self.bundle, progress=progress, names=columns, **read, **given)
-        if isinstance(source, np.ndarray):
+        if isinstance(table, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time or labels)
-            release: Release[Any] = Release.of(*release_array(source, self.bundle, dry_run=dry_run, **given))
+            release: Release[Any] = Release.of(*release_array(table, self.bundle, dry_run=dry_run, **given))
         elif out is None and not dry_run:
-            with releasing(source) as tables:
-                release = Release.of(like(source, tables.read_all()), tables.summary)
+            with releasing(table) as tables:
+                release = Release.of(like(table, tables.read_all()), tables.summary)
         elif out is not None and is_folder(str(out)):
             folder: Any = {"bundle": self.bundle, "progress": progress, **read}
-            release = Release.of(None, _write_folder(source, Path(out), releasing, dry_run=dry_run, **folder))
+            release = Release.of(None, _write_folder(table, Path(out), releasing, dry_run=dry_run, **folder))
         else:
-            release = Release.of(None, _write(source, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
+            release = Release.of(None, _write(table, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=3)
         return replace(release, labels=tuple(name for name in release.unchanged if name in labelled))
 
-    @door
+    @checked
     def stream(
         self,
         *,
         listen_to: ListenTo = "beginning",
-        listen: int | None = None,
-        ledger: Ledger | Path_ | None = None,
+        listen: Whole | None = None,
+        ledger: Ledger | FilePath | None = None,
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
@@ -305,10 +371,18 @@ class Protector:
     ) -> LiveStream:
         """A live stream: push samples as they come, get released ones back, each when its window is full.
 
-        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
-        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three. A script leaves once its episode is over. `allow_without_ldp` and
-        the ledger as for `protect`.
+        Where draws are held, a draw is made once the first windows of its episode are there, which leave then. A script
+        leaves once its episode is over.
+
+        Args:
+            listen_to: The windows that inform a held draw: the "beginning" of its episode, or those "before" it, the
+                last ones of the episode before, so that no window waits.
+            listen: How many windows inform a held draw; by default the policy's number, or else three.
+            ledger: As for `protect`.
+            stream: As for `protect`.
+            person: As for `protect`.
+            app: As for `protect`.
+            allow_without_ldp: As for `protect`.
         """
         if listen is None and self.bundle.mechanism.scripts is None and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
@@ -316,20 +390,26 @@ class Protector:
         book = self._book(ledger, None, **who, made_with_first_draw=False, dry_run=False)
         return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())
 
-    @door
+    @checked
     def ledger(
         self,
-        address: Path_,
+        address: FilePath,
         *,
         stream: str,
         person: str | None = None,
         app: str = "",
         allow_without_ldp: bool = False,
     ) -> Ledger:
-        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+        """Open a ledger that outlives the process.
 
-        Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
-        the policy's budget may tighten; `allow_without_ldp` as for `protect`.
+        Charges are kept within the person's limits, which the policy's budget may tighten.
+
+        Args:
+            address: A file, which is made where there is none, or postgresql+psycopg://….
+            stream: The name of the stream.
+            person: Who the data is about; by default, the stream is a person of its own.
+            app: The app that gets the release.
+            allow_without_ldp: As for `protect`.
         """
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
@@ -364,8 +444,8 @@ class Protector:
 
     def _book(
         self,
-        ledger: Ledger | Path_ | None,
-        out: Path_ | None,
+        ledger: Ledger | FilePath | None,
+        out: FilePath | None,
         *,
         stream: str | None,
         person: str | None,
@@ -389,10 +469,9 @@ class Protector:
         price = Price.of_bundle(self.bundle, allow_without_ldp=allowed)
         if ledger is None:
             return MemoryLedger(price)
-        if not isinstance(ledger, Ledger):
-            raise InputError("`ledger` takes a file, an address, or what `Protector.ledger` gives; None keeps nothing")
+        assert isinstance(ledger, Ledger)
         if allowed:
-            raise InputError("this ledger is open already; say allow_without_ldp where it is opened")
+            raise InputError("this ledger is open already; say ", Argument("allow_without_ldp"), " where it is opened")
         if replace(ledger.price, allowed=False) != price:
             raise InputError("this ledger was opened with another protector; use `ledger` of the one that releases")
         return ledger
@@ -437,7 +516,7 @@ def _write_folder(
     return release(parts, out, releasing, bundle=bundle, passing=passing, progress=progress)
 
 
-def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
+def _refuse_beside_an_array(out: FilePath | None, columns: object) -> None:
     if out is not None:
         raise InputError("an array of windows is given back, not written; leave `out` away")
     if columns:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import InputError, printable
+from deeprotect.errors import Argument, InputError, Placeholder, printable
 from deeprotect.policy.known_sensors import axis_of, factor_of, recognise, spelt, unit_in
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 from deeprotect.signals import Channel
@@ -54,12 +54,15 @@ def _column(channel: Channel, look: CheckReport) -> str:
     if len(found) == 1:
         return found[0]
     shown = printable(channel.name)
+    said = Argument("map", {shown: Placeholder("COLUMN")})
     if found:
         listed = " or ".join(f"'{printable(name)}'" for name in found[:3])
-        raise InputError(f"{look.where}: is {listed} the protector's {shown}? Say so with --map {shown}=COLUMN")
+        line = f"{look.where}: {listed} looks like the protector's {shown}; confirm with "
+        raise InputError(line, said)
     raise InputError(
-        f"{look.where}: no column is {shown}; record that sensor, too, say which column it is with --map "
-        f"{shown}=COLUMN, or take another protector: see `deeprotect protectors`"
+        f"{look.where}: no column is {shown}; record that sensor, too, say which column it is with ",
+        said,
+        ", or take another protector: see `deeprotect protectors`",
     )
 
 
