@@ -10,7 +10,8 @@ from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.errors import BudgetError, InputError, LedgerError, TableError
-from deeprotect.release.ledger import Account
+from deeprotect.release import engine
+from deeprotect.release.ledger import Account, limits
 
 
 def _job(bundle, table, **options):
@@ -127,3 +128,14 @@ def test_without_a_ledger_a_limit_holds_over_all_workers_and_not_for_each(bundle
     with pytest.raises(BudgetError, match=rf"{limit} = 239; 48 draws ask for 240, and 239 is left"):
         _job(short, rows)
     assert pa.Table.from_batches(release_batches(rows.to_batches(), _job(enough, rows))).num_rows == rows.num_rows
+
+
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_draws_without_an_ldp_bound_are_never_made_where_there_is_a_limit(
+    bundle, rows, tmp_path, monkeypatch, with_ledger
+):
+    for module in (limits, engine):
+        monkeypatch.setattr(module, "ldp_epsilon", lambda _: limits.UNBOUNDED)
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk", "ann")) if with_ledger else None
+    with pytest.raises(BudgetError, match="has no LDP bound, so no limit can count it"):
+        list(release_batches(rows.to_batches(), _job(_limited(bundle, in_all=1000.0), rows, place=place)))

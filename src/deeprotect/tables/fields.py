@@ -99,13 +99,13 @@ def plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
-def refuse_long(column: pa.Array, longest: int, where: str) -> None:
+def refuse_long(column: pa.Array, longest: int, *, name: str, where: str) -> None:
     """Refuse texts that are too long, before any of them is read or copied."""
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
     if not pa.types.is_primitive(values.type) and _longest(values) > longest:
         raise TableError(
-            f"{where} holds cells of more than {longest} bytes, too long for a name, a label or a time stamp; shorten "
-            "them, or map another column"
+            f"{where}: column '{printable(name)}' holds cells of more than {longest} bytes, too long for a name, a "
+            "label or a time stamp; shorten them, or map another column"
         )
 
 

@@ -210,7 +210,7 @@ def _whole(batches: Iterable[pa.RecordBatch], where: str, *, longest: int | None
         size = rows_at_a_time(batch.schema.names)
         for piece in (batch.slice(start, size) for start in range(0, batch.num_rows, size)):
             for name, column in zip(piece.schema.names, piece.columns, strict=True):
-                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, f"{where}: column '{printable(name)}'")
+                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, name=name, where=where)
             piece.validate(full=True)
             yield piece
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow.types import is_primitive
 
 from deeprotect.errors import InputError
 from deeprotect.tables.addresses import is_address, suffix_of, writing
@@ -169,10 +170,38 @@ def _packed(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
         yield _Csv(cast("BinaryIO", packed), schema)
 
 
-def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
-    import pyarrow.parquet as pa_parquet
+class _Parquet:
+    """Parquet with dictionaries for the columns that repeat values: for others, such as time stamps, they only cost.
 
-    return pa_parquet.ParquetWriter(stream, schema)
+    Arrow would write one for every column, and gives none up within a block. The first block decides.
+    """
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        self._stream, self._schema = stream, schema
+        self._writer: Any = None
+
+    def __enter__(self) -> "_Parquet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is None:
+            self._writer = self._begun(self._schema.empty_table())
+        self._writer.close()
+
+    def write(self, rows: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._begun(rows)
+        self._writer.write_table(rows)
+
+    def _begun(self, rows: pa.Table) -> Any:
+        import pyarrow.parquet as pa_parquet
+
+        repeated = [name for name in rows.column_names if _repeats(rows.column(name))]
+        return pa_parquet.ParquetWriter(self._stream, self._schema, use_dictionary=repeated)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    return not is_primitive(column.type) or 2 * pc.count_distinct(column).as_py() <= len(column)
 
 
 @contextmanager
@@ -191,4 +220,4 @@ class _WholeBatches:
         self._writer.write_table(rows.combine_chunks())
 
 
-WRITERS: dict[str, Any] = {".csv": _Csv, ".csv.gz": _packed, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+WRITERS: dict[str, Any] = {".csv": _Csv, ".csv.gz": _packed, ".parquet": _Parquet, ".arrow": _arrow, ".feather": _arrow}

@@ -62,7 +62,7 @@ class Source:
     def _bounded(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for batch in self.scan(names):
             for name in names:
-                refuse_long(batch.column(name), LONGEST_CELL, f"{self.where}: column '{printable(name)}'")
+                refuse_long(batch.column(name), LONGEST_CELL, name=name, where=self.where)
             yield batch.select(names)
 
 
