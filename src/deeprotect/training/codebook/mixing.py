@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.labelled_windows import Indices, rank_in_group
 
 MIXED = 12
@@ -49,6 +50,7 @@ class Material:
     groups: each member's person, or the member itself where fewer than two people have windows to mix.
     scales: weights of the values when windows are compared: one over the spread of their channel, and plain.
     gaps: what is typical between different people, with each of the scales.
+    matching, places: what makes mixtures alike to the windows in them, and where all windows lie by such features.
     """
 
     windows: Floats
@@ -56,19 +58,23 @@ class Material:
     groups: Indices
     scales: tuple[Floats, Floats]
     gaps: tuple[float, float]
+    matching: FeatureMatching
+    places: Floats
 
     @classmethod
-    def of(cls, samples: Floats, members: Indices, people: Indices) -> Self:
+    def of(cls, samples: Floats, members: Indices, people: Indices, matching: FeatureMatching | None = None) -> Self:
         flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
         even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
         scales = (even, np.ones_like(even))
         if len(np.unique(people)) == 1:
             people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
         first, second = (typical_gap(flat * each, members, people=people) for each in scales)
+        matching = matching or FeatureMatching.of(samples)
+        places = matching.places(flat[members])
         theirs = members[np.isin(people[members], _with_enough(people[members]))]
         if len(np.unique(people[theirs])) > 1:
-            return cls(flat, theirs, people[theirs], scales, (first, second))
-        return cls(flat, members, np.arange(len(members)), scales, (first, second))
+            return cls(flat, theirs, people[theirs], scales, (first, second), matching, places[np.isin(members, theirs)])
+        return cls(flat, members, np.arange(len(members)), scales, (first, second), matching, places)
 
     def people(self, rows: Indices) -> int:
         """How many people have windows enough among rows, which count within members."""
@@ -79,12 +85,19 @@ class Material:
     def fewest_people(self) -> int:
         return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
 
-    def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Mixtures:
-        """One mixture around each anchor, of members among rows (both count within members)."""
-        near = self._neighbours(anchors, rows)
+    def mixtures(
+        self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator, matched: bool = False
+    ) -> Mixtures:
+        """One mixture around each anchor, of members among rows (both count within members).
+
+        Matched ones get the features of the windows in them.
+        """
+        near = self._neighbours(anchors, rows, self.places if matched else self.windows[self.members] * self.scales[0])
         weights = draw_weights(near.shape[1], textures, random=random)
         parts = self.windows[self.members[near]]
         mixed = mix(parts, weights)
+        if matched:
+            mixed = self.matching.match(mixed, parts)
         same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
         shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
         people = np.rint((1 / same.sum(axis=2)).sum(axis=1)).astype(np.int64)
@@ -110,9 +123,8 @@ class Material:
                 away = np.minimum(away, apart / gap)
         return away
 
-    def _neighbours(self, anchors: Indices, rows: Indices) -> Indices:
+    def _neighbours(self, anchors: Indices, rows: Indices, scaled: Floats) -> Indices:
         """The nearest window of each of the nearest people, then the second nearest of each, …; (anchor, window)."""
-        scaled = self.windows[self.members] * self.scales[0]
         around, place = np.unique(anchors, return_inverse=True)
         near = np.argsort(pairwise(scaled[around], scaled[rows]), axis=1, kind="stable")
         ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])

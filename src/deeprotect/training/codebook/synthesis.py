@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures, pairwise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels, rank_in_group
 from deeprotect.training.trainer import Progress
@@ -164,7 +165,7 @@ def _probabilities(model: Any, windows: Floats, classes: int) -> Floats:
 FEWEST = 4
 """Windows a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
 VARIANTS = 24
-DRAWN = 25
+DRAWN = 10
 """Mixtures drawn in each round on each side, for each output."""
 ENOUGH, SURE = 3, 0.5
 """Mixtures to choose from, for each output, that score so much: no further round is needed then."""
@@ -226,9 +227,10 @@ def synthesise(
         for task in tasks
     ]
     clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
+    matching = FeatureMatching.of(windows.samples)
     chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
-        material = Material.of(windows.samples, _members(codes, code, tasks), people)
+        material = Material.of(windows.samples, _members(codes, code, tasks), people, matching)
         judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
@@ -303,7 +305,10 @@ def _search(
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        drawn = Mixtures.join([material.mixtures(*side, textures=textures, random=random) for side in sides])
+        matched = attempt < WIDER
+        drawn = Mixtures.join(
+            [material.mixtures(*side, textures=textures, random=random, matched=matched) for side in sides]
+        )
         found.append(drawn[material.releasable(drawn, margin=MARGIN)])
         scores = np.concatenate([scores, score(found[-1].windows)])
         if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
