@@ -3,6 +3,7 @@
 A mixture of signals whose phases differ is rougher than each, and its magnitudes and peaks are those of noise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.labelled_windows import Indices
 from deeprotect.training.trainer import single_thread
 
 STEPS, RATE, LAST_RATE = 60, 0.02, 0.002
@@ -26,6 +28,41 @@ FITTED_ON, AT_ONCE = 2000, 1 << 21
 """Windows from which spreads are known, and values of series that are worked on in one go."""
 
 
+WEIGHT, SURE = 0.1, 3.0
+FITTING, PENALTY = 150, 1e-3
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Reads classes off some features."""
+
+    weight: Tensor
+    bias: Tensor
+
+    @classmethod
+    def of(cls, view: Tensor, targets: Tensor) -> Self:
+        known = targets >= 0
+        view, targets = view[known].clone(), targets[known]
+        counts = torch.bincount(targets)
+        weights = torch.where(counts > 0, len(targets) / counts.clamp(min=1), 0.0)
+        weight = torch.zeros(view.shape[1], len(counts), requires_grad=True)
+        bias = torch.zeros(len(counts), requires_grad=True)
+        optimiser = torch.optim.Adam([weight, bias], 0.02)
+        for _ in range(FITTING):
+            optimiser.zero_grad()
+            loss = functional.cross_entropy(view @ weight + bias, targets, weight=weights)
+            (loss + PENALTY * (weight**2).sum()).backward()
+            optimiser.step()
+        return cls(weight.detach(), bias.detach())
+
+    def margin(self, view: Tensor, wanted: int) -> Tensor:
+        """Of the wanted class over its best rival, in logarithms of odds."""
+        scores = view @ self.weight + self.bias
+        rival = torch.ones(scores.shape[1], dtype=torch.bool)
+        rival[wanted] = False
+        return scores[:, wanted] - scores[:, rival].amax(dim=1)
+
+
 @dataclass(frozen=True)
 class FeatureMatching:
     """What windows (value = time * channels + channel) are compared by: amplitudes, distributions of values and of
@@ -33,15 +70,24 @@ class FeatureMatching:
 
     channels: int
     spreads: tuple[Tensor, ...]
+    readers: tuple[tuple[Linear, ...], ...] = ()
 
     @classmethod
-    def of(cls, samples: Floats) -> Self:
-        """Spreads from windows (window, time, channel), some of them spread over all."""
+    def of(cls, samples: Floats, targets: Sequence[Indices] = ()) -> Self:
+        """Spreads from windows (window, time, channel), some of them spread over all.
+
+        targets: of each useful inference the class of each window, -1 where it is unknown.
+        """
         rows = np.linspace(0, len(samples) - 1, min(FITTED_ON, len(samples))).astype(np.int64)
         some, channels = torch.tensor(samples[rows], dtype=torch.float32), samples.shape[2]
         with single_thread(), torch.inference_mode():
-            deviations = [each.std(dim=0, correction=0) for each in _features(some.flatten(1), channels)]
-        return cls(channels, tuple(each + RELATIVE * each.mean() + 1e-6 for each in deviations))
+            features = _features(some.flatten(1), channels)
+            deviations = [each.std(dim=0, correction=0) for each in features]
+        spreads = tuple(each + RELATIVE * each.mean() + 1e-6 for each in deviations)
+        with single_thread():
+            views = _views(features, spreads, channels)
+            readers = [[Linear.of(view, torch.tensor(each[rows])) for view in views] for each in targets]
+        return cls(channels, spreads, tuple(tuple(each) for each in readers))
 
     def places(self, flat: Floats) -> Floats:
         """Where windows lie by course and amplitudes, whatever their phases: (window, feature)."""
@@ -49,12 +95,12 @@ class FeatureMatching:
             parts = [_place(part, self.channels) for part in self._in_parts(torch.tensor(flat, dtype=torch.float32))]
         return np.asarray(torch.cat(parts).double().numpy())
 
-    def match(self, mixed: Floats, parts: Floats) -> Floats:
+    def match(self, mixed: Floats, parts: Floats, wanted: Sequence[int] = ()) -> Floats:
         """Mixtures (row, value) with the mean features of their parts (row, part, value), in the public range."""
         with single_thread():
             rows = max(1, AT_ONCE // max(1, parts.shape[1] * parts.shape[2]))
             found = [
-                self._matched(torch.tensor(mixed[start : start + rows]), torch.tensor(parts[start : start + rows]))
+                self._matched(torch.tensor(mixed[start : start + rows]), torch.tensor(parts[start : start + rows]), wanted)
                 for start in range(0, len(mixed), rows)
             ]
         return np.concatenate(found) if found else mixed
@@ -62,7 +108,7 @@ class FeatureMatching:
     def _in_parts(self, flat: Tensor) -> tuple[Tensor, ...]:
         return torch.split(flat, max(1, AT_ONCE // max(1, flat.shape[1])))
 
-    def _matched(self, mixed: Tensor, parts: Tensor) -> Floats:
+    def _matched(self, mixed: Tensor, parts: Tensor, classes: Sequence[int]) -> Floats:
         with torch.inference_mode():
             wanted = [each.mean(dim=1) for each in _features(parts.float(), self.channels)]
         wanted = [each.clone() for each in wanted]
@@ -73,7 +119,14 @@ class FeatureMatching:
             optimiser.zero_grad()
             found = _features(windows.clamp(0, 1), self.channels)
             terms = zip(found, wanted, self.spreads, strict=True)
-            torch.stack([(((a - b) / spread) ** 2).mean(dim=1).sum() for a, b, spread in terms]).sum().backward()
+            apart = torch.stack([(((a - b) / spread) ** 2).mean(dim=1).sum() for a, b, spread in terms]).sum()
+            views = _views(found, self.spreads, self.channels) if classes else []
+            doubts = [
+                functional.softplus(SURE - reader.margin(view, number)).sum()
+                for readers, number in zip(self.readers, classes, strict=True)
+                for reader, view in zip(readers, views, strict=True)
+            ]
+            (apart + WEIGHT * sum(doubts, start=torch.zeros(()))).backward()
             optimiser.step()
         return np.asarray(windows.detach().clamp(0, 1).double().numpy())
 
@@ -113,3 +166,15 @@ def _features(windows: Tensor, channels: int) -> list[Tensor]:
         _course(series),
     ]
     return [each.flatten(-2) for each in found if each.numel()]
+
+
+def _views(features: Sequence[Tensor], spreads: Sequence[Tensor], channels: int) -> list[Tensor]:
+    """Scaled features, each kind by itself; of axes and of magnitudes apart."""
+    scaled = [each / spread for each, spread in zip(features, spreads, strict=True)]
+    if channels % 3 != 0:
+        return scaled
+    views = []
+    for each in scaled:
+        border = each.shape[1] * 3 // 4
+        views += [each[:, :border], each[:, border:]]
+    return views

@@ -86,18 +86,18 @@ class Material:
         return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
 
     def mixtures(
-        self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator, matched: bool = False
+        self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator, wanted: Sequence[int] | None = None
     ) -> Mixtures:
         """One mixture around each anchor, of members among rows (both count within members).
 
         Matched ones get the features of the windows in them.
         """
-        near = self._neighbours(anchors, rows, self.places if matched else self.windows[self.members] * self.scales[0])
+        near = self._neighbours(anchors, rows, self.places if wanted is not None else self.windows[self.members] * self.scales[0])
         weights = draw_weights(near.shape[1], textures, random=random)
         parts = self.windows[self.members[near]]
         mixed = mix(parts, weights)
-        if matched:
-            mixed = self.matching.match(mixed, parts)
+        if wanted is not None:
+            mixed = self.matching.match(mixed, parts, wanted)
         same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
         shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
         people = np.rint((1 / same.sum(axis=2)).sum(axis=1)).astype(np.int64)

@@ -227,14 +227,14 @@ def synthesise(
         for task in tasks
     ]
     clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
-    matching = FeatureMatching.of(windows.samples)
+    matching = FeatureMatching.of(windows.samples, [task.targets for task in tasks])
     chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
         material = Material.of(windows.samples, _members(codes, code, tasks), people, matching)
         judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, judges), count=variants, random=random)
+        mixtures, scores = _search(material, rows, partial(_score, judges), wanted=[number for _, number in judges], count=variants, random=random)
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
@@ -293,6 +293,7 @@ def _search(
     rows: Sequence[Indices],
     score: Callable[[Floats], Floats],
     *,
+    wanted: Sequence[int],
     count: int,
     random: np.random.Generator,
 ) -> tuple[Mixtures, Floats]:
@@ -305,9 +306,9 @@ def _search(
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        matched = attempt < WIDER
+        meant = wanted if attempt < WIDER else None
         drawn = Mixtures.join(
-            [material.mixtures(*side, textures=textures, random=random, matched=matched) for side in sides]
+            [material.mixtures(*side, textures=textures, random=random, wanted=meant) for side in sides]
         )
         found.append(drawn[material.releasable(drawn, margin=MARGIN)])
         scores = np.concatenate([scores, score(found[-1].windows)])
