@@ -50,7 +50,7 @@ class Material:
     groups: each member's person, or the member itself where fewer than two people have windows to mix.
     scales: weights of the values when windows are compared: one over the spread of their channel, and plain.
     gaps: what is typical between different people, with each of the scales.
-    matching, places: what makes mixtures alike to the windows in them, and where all windows lie by such features.
+    matching: gives mixtures the features of the windows in them.
     """
 
     windows: Floats
@@ -58,8 +58,7 @@ class Material:
     groups: Indices
     scales: tuple[Floats, Floats]
     gaps: tuple[float, float]
-    matching: FeatureMatching
-    places: Floats
+    matching: FeatureMatching | None = None
 
     @classmethod
     def of(cls, samples: Floats, members: Indices, people: Indices, matching: FeatureMatching | None = None) -> Self:
@@ -69,12 +68,10 @@ class Material:
         if len(np.unique(people)) == 1:
             people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
         first, second = (typical_gap(flat * each, members, people=people) for each in scales)
-        matching = matching or FeatureMatching.of(samples)
-        places = matching.places(flat[members])
         theirs = members[np.isin(people[members], _with_enough(people[members]))]
         if len(np.unique(people[theirs])) > 1:
-            return cls(flat, theirs, people[theirs], scales, (first, second), matching, places[np.isin(members, theirs)])
-        return cls(flat, members, np.arange(len(members)), scales, (first, second), matching, places)
+            return cls(flat, theirs, people[theirs], scales, (first, second), matching)
+        return cls(flat, members, np.arange(len(members)), scales, (first, second), matching)
 
     def people(self, rows: Indices) -> int:
         """How many people have windows enough among rows, which count within members."""
@@ -85,18 +82,37 @@ class Material:
     def fewest_people(self) -> int:
         return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
 
+    @cached_property
+    def _scaled(self) -> Floats:
+        """Of members."""
+        return self.windows[self.members] * self.scales[0]
+
+    @cached_property
+    def _places(self) -> Floats:
+        """Of members, by features that do not depend on phases."""
+        assert self.matching is not None
+        return self.matching.places(self.windows[self.members])
+
     def mixtures(
-        self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator, wanted: Sequence[int] | None = None
+        self,
+        anchors: Indices,
+        rows: Indices,
+        *,
+        textures: Floats,
+        random: np.random.Generator,
+        wanted: Sequence[int] | None = None,
     ) -> Mixtures:
         """One mixture around each anchor, of members among rows (both count within members).
 
-        Matched ones get the features of the windows in them.
+        With `wanted`, the class that they are to show in each useful inference, they get the features of the windows
+        in them.
         """
-        near = self._neighbours(anchors, rows, self.places if wanted is not None else self.windows[self.members] * self.scales[0])
+        near = self._neighbours(anchors, rows, self._scaled if wanted is None else self._places)
         weights = draw_weights(near.shape[1], textures, random=random)
         parts = self.windows[self.members[near]]
         mixed = mix(parts, weights)
         if wanted is not None:
+            assert self.matching is not None
             mixed = self.matching.match(mixed, parts, wanted)
         same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
         shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
@@ -123,10 +139,11 @@ class Material:
                 away = np.minimum(away, apart / gap)
         return away
 
-    def _neighbours(self, anchors: Indices, rows: Indices, scaled: Floats) -> Indices:
-        """The nearest window of each of the nearest people, then the second nearest of each, …; (anchor, window)."""
+    def _neighbours(self, anchors: Indices, rows: Indices, places: Floats) -> Indices:
+        """By the places of members: the nearest window of each of the nearest people, then the second nearest of each,
+        …; (anchor, window)."""
         around, place = np.unique(anchors, return_inverse=True)
-        near = np.argsort(pairwise(scaled[around], scaled[rows]), axis=1, kind="stable")
+        near = np.argsort(pairwise(places[around], places[rows]), axis=1, kind="stable")
         ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])
         order = np.argsort(ranks, axis=1, kind="stable")[:, : _taken(self.groups[rows])]
         return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])

@@ -170,7 +170,8 @@ DRAWN = 10
 ENOUGH, SURE = 3, 0.5
 """Mixtures to choose from, for each output, that score so much: no further round is needed then."""
 ROUNDS, WIDER = 8, 4
-"""Rounds at most, and the one after which textures grow: that takes mixtures away from windows that lie dense."""
+"""Rounds at most, and the one after which features are no longer matched and textures grow: that takes mixtures away
+from windows that lie dense."""
 FEWEST_SURE = 6
 """Mixtures of an output that apps read as meant, from which others are not needed."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
@@ -234,7 +235,14 @@ def synthesise(
         judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, judges), wanted=[number for _, number in judges], count=variants, random=random)
+        mixtures, scores = _search(
+            material,
+            rows,
+            partial(_score, judges),
+            wanted=[number for _, number in judges],
+            count=variants,
+            random=random,
+        )
         if not len(mixtures):
             raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
