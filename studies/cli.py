@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from deeprotect.api.evaluating import processes_or_cluster, refuse_report
 from deeprotect.cli.evaluate import Jobs, Report, Scheduler
 from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.protect import Data
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
-from deeprotect.verbs import processes_or_cluster, refuse_report
 
 BENCH = ("bench.json", "bench.svg", "performance.md")
 Source = Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")]

@@ -82,7 +82,7 @@ async def _refusal(gateway: Gateway, admin: HTTPAuthorizationCredentials | None)
             return None
     except DeeprotectError as error:
         return _error(503, str(error))
-    return _error(401, "only the admin's token opens this; `deeprotect gateway register admin` makes a new one")
+    return _error(401, "only the admin's token opens this; `deeprotect gateway token admin` makes a new one")
 
 
 async def _changed(

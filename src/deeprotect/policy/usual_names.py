@@ -1,4 +1,4 @@
-"""The names under which people keep time, recording and person in their tables: Timestamp, Subject ID, trial.
+"""Usual column names for time, recording and person: Timestamp, Subject ID, trial.
 
 The words are in names.toml.
 """
@@ -33,7 +33,7 @@ _NAMES = _Names.model_validate(
 _SURE_TIME, _LIKELY_TIME, _RECORDING, _PERSON, _TELLING = map(_NAMES.words, _Names.model_fields)
 _SEPARATORS = re.compile(r"[\W_]+")
 _UNIT_AT_END = re.compile(
-    r"(?:^|[\s_.\-(\[]|(?<=[a-z])(?=[A-Z]))"  # at the beginning, after a separator, or where camel case begins a word
+    r"(?:^|[\s_.\-(\[]|(?<=[a-z])(?=[A-Z]))"  # at the start, after a separator, or at a camel-case word
     r"((?i:s|secs?|seconds|ms|millis|milliseconds|[uµμ]s|microseconds|ns|nanos|nanoseconds))[\])]?\s*$"
 )
 _PER_SECOND = {"s": 1, "m": 10**3, "u": 10**6, "µ": 10**6, "μ": 10**6, "n": 10**9}
@@ -41,7 +41,7 @@ _PER_SECOND = {"s": 1, "m": 10**3, "u": 10**6, "µ": 10**6, "μ": 10**6, "n": 10
 
 @dataclass(frozen=True)
 class FoundColumns:
-    """Columns of a table by their names alone: those that may be the time, the recording, the person."""
+    """Columns that may be the time, the recording or the person, by their names alone."""
 
     time: tuple[str, ...]
     recording: tuple[str, ...]
@@ -49,7 +49,7 @@ class FoundColumns:
 
     @classmethod
     def among(cls, names: Iterable[str], *, but: Collection[str] = ()) -> Self:
-        """`but` are columns that are known to be something else. The plain name alone decides where it is there."""
+        """Search names; `but` lists columns that are known to be something else. A column with the plain name wins."""
         free = [name for name in names if name not in but]
         sure = _named(free, _SURE_TIME)
         time = sure or _named([name for name in free if name], _LIKELY_TIME)
@@ -58,17 +58,17 @@ class FoundColumns:
 
 
 def is_telling(name: str) -> bool:
-    """Whether a column is named like something that tells who a person is, directly."""
+    """Whether a column's name suggests that it identifies people directly."""
     return _word(name) in _TELLING
 
 
 def is_person(name: str) -> bool:
-    """Whether a column is named like one that says who a person is."""
+    """Whether a column's name suggests that it says which person was recorded."""
     return _word(name) in _PERSON | _TELLING
 
 
 def ticks_per_second(name: str) -> int | None:
-    """The unit that a time column states in its name: `Time (ms)`, `t_us`, `timestampNs`."""
+    """The unit in a time column's name, in ticks per second: `Time (ms)`, `t_us`, `timestampNs`."""
     found = _UNIT_AT_END.search(name)
     if found is None:
         return None

@@ -1,53 +1,50 @@
-"""What each column of a table is for: time, recording, person, channels; found here for every verb."""
+"""The use of each column of a table: time, recording, person, channels; determined here for every verb."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import AmbiguousColumnError, MissingColumnError
 from deeprotect.policy.known_sensors import recognise
 from deeprotect.policy.usual_names import PERSON, RECORDING, TIME, FoundColumns
 from deeprotect.tables.column_map import ColumnMap
 
-MOST_LISTED = 300  # characters of column names in one message
-
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by their use. `guessed` maps the uses that a column has by its name alone to what might be meant."""
+    """Columns by their use. `guessed` maps uses determined by name alone to the candidates."""
 
     time: str | None
     recording: str | None
     person: str | None
     channels: tuple[str, ...]
     guessed: dict[str, tuple[str, ...]]
-    no_time: tuple[str, ...] = ()  # columns called time, where there is said to be none
+    no_time: tuple[str, ...] = ()  # columns called time, although the user says there is none
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of time, recording and person, as far as there are any."""
+        """The columns of time, recording and person, if known."""
         named = {TIME: self.time, RECORDING: self.recording, PERSON: self.person}
         return {name: column for name, column in named.items() if column}
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Questions where several columns may be meant; of people, the first is taken."""
-        return tuple(
-            _ask(name, self.guessed[name]) for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1
-        )
+        """The uses with several candidates; for people, the first is used."""
+        return tuple(name for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1)
 
     def settled(self, where: str, *, said: Sequence[str] = ()) -> "Roles":
-        """For verbs that must not guess: not between columns, and not at all what has to be `said`."""
-        questions = [_ask(name, self.guessed[name]) for name in said if name in self.guessed]
-        for question in (*questions, *self.unclear):
-            raise TableError(f"{where}: {question}")
+        """For verbs that must not guess: refuse several candidates, and any guess for the uses in `said`."""
+        asked = [name for name in said if name in self.guessed]
+        for role in (*asked, *self.unclear):
+            raise AmbiguousColumnError(where, role, self.guessed[role])
         return self
 
 
 def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | None = None, where: str) -> Roles:
-    """By what was said, else by the usual names; without `channels`, they are the columns named like sensors."""
+    """Determine uses from the mapping, else from usual names; without `channels`, columns named like sensors are
+    channels."""
     for name in mapping.demanded:
         if mapping[name] and mapping[name] not in names:
-            raise TableError(missing_column(mapping[name], names, where))
+            raise MissingColumnError(where, mapping[name], names)
     free = {*(channels or ()), *mapping.labels, *mapping.values()}
     found, labels = FoundColumns.among(names, but=free), FoundColumns.among(n for n in names if n in mapping.labels)
     people = found.person or labels.person or tuple(name for name in mapping.people if name in names)
@@ -63,23 +60,9 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
     return Roles(uses[TIME] or None, uses[RECORDING] or None, uses[PERSON] or None, known, guessed, no_time)
 
 
-def missing_column(column: str, names: list[str], where: str) -> str:
-    """One line: what is missing, what is there, and the ways out."""
-    return (
-        f"column '{printable(column)}' is missing from {where}; it has: "
-        f"{printable(', '.join(names), MOST_LISTED) or 'no columns'}. Map it with [stream.columns], or with --map"
-    )
-
-
 def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
-    """The column that was said, or the one of that very name; "" for none, None for open."""
+    """The mapped column, or the one with that name; "" if the user says there is none, None if unknown."""
     column = mapping.get(name)
     if column is not None and name in mapping.demanded:
         return column
     return next((each for each in (column, name) if each in names), None)
-
-
-def _ask(name: str, candidates: tuple[str, ...]) -> str:
-    many, first = " or ".join(f"'{printable(each)}'" for each in candidates[:3]), printable(candidates[0])
-    none = "for one account for all rows, give --person NAME" if name == PERSON else f"--map {name}= if there is none"
-    return f"is {many} the {name}? Say so with --map {name}='{first}', or {none}"

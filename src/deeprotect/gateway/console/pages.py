@@ -197,14 +197,16 @@ def own_page(
 def _app(desk: Desk, app: App, found: Person | None) -> dict[str, Any]:
     """What one app may infer about a person, and what it got."""
     bundle = desk.bundle_of(app)
+    card = None if bundle is None else card_of(bundle)
     lines = [line for line in found.lines if (line.stream, line.app) == (app.stream, app.name)] if found else []
     day = sum((line.spent["per_day"] for line in lines), Spent())
     return {
         "name": app.name,
         "stream": app.stream,
         "infers": () if bundle is None else tuple(bundle.policy.inferences.useful),
-        "promise": "" if bundle is None else card_of(bundle).opening.promised,
-        "beyond": "" if bundle is None else card_of(bundle).beyond,
+        "reads": "" if card is None else card.reads,
+        "beyond": "" if card is None else card.beyond,
+        "promise": "" if card is None else card.opening.promised,
         "draws": day.draws,
         "epsilon": up(day.epsilon),
         "last": ago(max(line.last for line in lines), utc_now()) if lines else "",

@@ -12,14 +12,14 @@ import httpx
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.errors import DeeprotectError, InputError, TableError, printable
+from deeprotect.errors import Argument, DeeprotectError, InputError, TableError, printable
 from deeprotect.gateway.feeds.broker import Broker
 from deeprotect.gateway.registration.addresses import check_address
 from deeprotect.gateway.wire.formats import Form, content_type_of, readings_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
 from deeprotect.gateway.wire.times import AHEAD_NS
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import mapping_to_type
+from deeprotect.policy.known_sensors import NOT_SENSORS, suggested_map
 from deeprotect.signals import Channel
 from deeprotect.signals.checks import check_finite
 from deeprotect.signals.clock import nearest_unit, rate_of_step, usual_step
@@ -156,8 +156,9 @@ def _guessed(source: Source, mapping: ColumnMap) -> Schema:
     roles = roles_of(source.schema.names, mapping, where=source.where)
     fields = [source.schema.field(name) for name in roles.channels]
     if not fields:
-        fix = mapping_to_type(source.schema.names)
-        raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy with --policy")
+        mapped = Argument("map", suggested_map(source.schema.names))
+        found = f"{source.where}: no column is named like a sensor; "
+        raise TableError(found, NOT_SENSORS, mapped, ", or give a policy with ", Argument("policy"))
     channels = tuple(Channel(field.name, stated_unit(field) or "1", -1.0, 1.0) for field in fields)
     return Schema(channels, 1.0, 1)
 

@@ -207,7 +207,7 @@ class Registry:
     def revoke_link(self, kind: LinkKind, name: str = "") -> None:
         with self.database.writing(LOCK) as connection:
             if not self._end(connection, links, kind=kind, name=name):
-                raise InputError(f"there is no such link; make one with `deeprotect gateway register {kind}`")
+                raise InputError(f"there is no such link; make one with `deeprotect gateway token {kind}`")
             self._changed(connection, f"{_LINKS[kind]} revoked", person=name or None)
 
     def has_link(self, kind: LinkKind, name: str = "") -> bool:

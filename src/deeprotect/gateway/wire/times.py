@@ -20,7 +20,7 @@ AHEAD_NS = 24 * 3600 * SECOND
 """A stamp that is further ahead comes from a wrong clock. Draws are kept for longer than this: when the ledger forgets
 one and closes its key up to it, its stamp is past, and no stream waits for its clock to catch up."""
 _LOOKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
-_WHERE = "an option of `gateway register device` and of `filter`"
+_WHERE = "an option of `gateway register device` and of `protect --format`"
 _EPOCH = "epoch"  # a form that says since when, and not in which unit
 
 
