@@ -132,7 +132,7 @@ def test_charges_are_exported_archived_and_forgotten(folder, deeprotect):
 
 
 @pytest.mark.parametrize(
-    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is no time; say a number and a unit")]
+    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is not a duration; give a number and a unit")]
 )
 def test_too_young_an_age_or_none_is_said_in_one_line(deeprotect, age, said):
     deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)

@@ -229,7 +229,7 @@ def test_german_words_are_known_and_a_clock_that_starts_over_is_answered_with_th
     written(folder, "other.csv", "Zeit,äänitys,acc_x,acc_y", lambda n: f"{n % 50 / 10},{n // 50},{n % 3},{n % 4}")
     said = deeprotect("check", "other.csv").stdout
     assert (
-        "problem: places where time starts over: 3, first at row 51; if a column names the recordings, say --map"
+        "problem: places where time starts over: 3, first at row 51; if a column names the recordings, add --map"
         in said
     )
     assert "sorts them" not in said

@@ -67,7 +67,7 @@ class Release(ReleaseSummary, Generic[T]):
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"
-        labels = f"; labels released as they are: {printable(', '.join(self.labels), 200)}" if self.labels else ""
+        labels = f"; labels released unchanged: {printable(', '.join(self.labels), 200)}" if self.labels else ""
         return f"<{self.rows} released rows; {self.cost}; left out: {behind}{labels}>"
 
 

@@ -240,7 +240,7 @@ def protect(
     by_file = Output(output).is_folder
     if summary.labels:
         shown = printable(", ".join(summary.labels), 1000)
-        typer.echo(f"warning: labels leave as they are, for research on your own table: {shown}", err=True)
+        typer.echo(f"warning: labels are released unchanged, for research on your own table: {shown}", err=True)
     if dry_run:
         for line in (*_beside(summary, by_file=by_file), *_planned(summary, by_file=by_file, ledger=ledger)):
             typer.echo(line, err=True)
@@ -282,7 +282,7 @@ def _beside(summary: "ReleaseSummary", *, by_file: bool) -> Iterator[str]:
     unchanged = printable(", ".join(summary.unchanged), 1000)
     order = ", file by file" if by_file else ""
     numbered = f"; recordings are numbered 1, 2, … in the order of the table{order}" if summary.renumbered else ""
-    yield f"leave as they are: {unchanged}{numbered}" if unchanged else f"no column leaves as it is{numbered}"
+    yield f"copied unchanged: {unchanged}{numbered}" if unchanged else f"no column is copied unchanged{numbered}"
 
 
 def _planned(summary: "ReleaseSummary", *, by_file: bool, ledger: str | None) -> Iterator[str]:
