@@ -51,7 +51,7 @@ class Page:
         return slice(*np.searchsorted(self.numbers, (first, first + count)).tolist())
 
     def keep(self, place: slice, drawn: Floats) -> None:
-        """Add recorded draws at a place."""
+        self.kept.append((place.start, drawn))
         self.is_kept[place] = True
 
     def close(self, last: int) -> None:
