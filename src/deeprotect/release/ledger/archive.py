@@ -18,7 +18,7 @@ from deeprotect.release.ledger.database_tables import charges, draws, quarters, 
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 from deeprotect.release.ledger.limits import LONGEST, UNBOUNDED
 from deeprotect.release.ledger.people import PriceOf, prices_in
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 
 LEAST = 2 * LONGEST  # always kept, because limits per hour and day need these charges
 AT_ONCE = 2000  # rows in one transaction, so that others do not wait long

@@ -21,9 +21,8 @@ from deeprotect.errors import Argument, BudgetError, InputError, NotDrawnError, 
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.size_limits import check_names
 from deeprotect.release.ledger.limits import LONGEST, Epsilon, Price, covered
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windowing import Run
+from deeprotect.signals.windowing import Counts, Run
 
 Clock = Callable[[], datetime]
 Paid = NDArray[np.bool_]
