@@ -358,7 +358,7 @@ def faults(
 ) -> None:
     """Break gateways on purpose, under load and with real servers, and print the table of docs/gateway-faults.md.
 
-    Five minutes. Needs nginx, PostgreSQL and Mosquitto.
+    Eight minutes. Needs nginx, PostgreSQL and Mosquitto.
 
     Example: python -m studies faults killed burst
     """
