@@ -119,24 +119,34 @@ class Relay(AbstractContextManager["Relay"]):
 
     def __init__(self, to: int) -> None:
         self._to, (self.port,) = to, free_ports(1)
-        self._loop, self._open = asyncio.new_event_loop(), set[asyncio.StreamWriter]()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._open, self._listens = set[asyncio.StreamWriter](), threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     def __enter__(self) -> Self:
         self._thread.start()
-        listening = asyncio.start_server(self._pass, "127.0.0.1", self.port)
-        asyncio.run_coroutine_threadsafe(listening, self._loop).result(10)
+        self._listens.wait(10)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.cut()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join(10)
 
     def cut(self) -> None:
         """All connections, at once and without a word."""
-        for each in self._open.copy():
-            self._loop.call_soon_threadsafe(each.transport.abort)
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        for each in self._open:
+            each.transport.abort()
+
+    async def _serve(self) -> None:
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        async with await asyncio.start_server(self._pass, "127.0.0.1", self.port):
+            self._listens.set()
+            await self._over.wait()
+            self._abort()
+        while self._open:
+            await asyncio.sleep(0.01)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._to)
@@ -151,6 +161,8 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(part)
             await writer.drain()
     writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def _retried(folder: Path) -> Row:

@@ -201,6 +201,7 @@ def mosquitto(folder: Path, stack: ExitStack) -> tuple[int, Callable[[], "subpro
     def start() -> subprocess.Popen[bytes]:
         command = [program, "-c", str(folder / "broker")]
         broker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+        stack.callback(broker.wait)
         stack.callback(broker.kill)
         return broker
 
