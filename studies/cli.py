@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deeprotect.api.evaluating import processes_or_cluster, refuse_report
+from deeprotect.api.evaluating import processes_or_cluster
 from deeprotect.cli.evaluate import Jobs, Report, Scheduler
 from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
+from deeprotect.tables.outputs import Output
 
 BENCH = ("bench.json", "bench.svg", "performance.md")
 Source = Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")]
@@ -60,7 +61,7 @@ def reproduce(
     wanted = {"studies.json": bool(study), "features.json": bool(features)}
     cases_wanted = bool(cases) or not any(wanted.values())
     parts = [name for name, asked in wanted.items() if asked] + [*REPORT] * cases_wanted
-    refuse_report(out, parts, force=force)
+    Output.at(out).check_report(parts, force=force)
     if study:
         _studies(study, out, source=source, seed=seed, app=app)
     if features:
@@ -336,7 +337,7 @@ def bench(
     if bundle is not None:
         raise InputError("only `bench device` and `bench gateway` take a bundle; leave it out")
     if out is not None:
-        refuse_report(out, BENCH, force=force)
+        Output.at(out).check_report(BENCH, force=force)
     from studies.benchmark.benchmark import measure_all, measure_short
     from studies.benchmark.reference import held_against, read_reference
     from studies.printing import ratios_table
@@ -402,7 +403,7 @@ def faults(
 ) -> None:
     """Break gateways on purpose, under load and with real servers, and print the table of docs/gateway-faults.md.
 
-    Five minutes. Needs nginx, PostgreSQL and Mosquitto.
+    Eight minutes. Needs nginx, PostgreSQL and Mosquitto.
 
     Example: python -m studies faults killed burst
     """

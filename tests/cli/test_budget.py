@@ -56,7 +56,7 @@ def test_a_refusal_says_all_that_one_needs_to_know(folder, deeprotect, limited):
     refused = deeprotect("protect", "limited", "walk.parquet", "more.csv", *LEDGER)
     assert refused.returncode == 1
     assert (
-        "'ann' has spent ε = 250 of per_hour = 300; 50 draws ask for 250, and 50 is left; it frees at "
+        "'ann' has spent ε = 250 of per_hour = 300; 50 draws would cost ε = 250; ε = 50 remains; it frees at "
         in refused.stderr
     )
     assert len(refused.stderr.splitlines()) == 1
@@ -132,7 +132,7 @@ def test_charges_are_exported_archived_and_forgotten(folder, deeprotect):
 
 
 @pytest.mark.parametrize(
-    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is no time; say a number and a unit")]
+    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is not a duration; give a number and a unit")]
 )
 def test_too_young_an_age_or_none_is_said_in_one_line(deeprotect, age, said):
     deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)

@@ -149,7 +149,9 @@ def age(text: str) -> timedelta:
     try:
         return timedelta(seconds=float(seconds(text)))
     except (ValueError, OverflowError):
-        raise InputError(f"'{printable(text)}' is no time; say a number and a unit, as in '90 d' or '36 h'") from None
+        raise InputError(
+            f"'{printable(text)}' is not a duration; give a number and a unit, as in '90 d' or '36 h'"
+        ) from None
 
 
 def _stated(text: str) -> "tuple[str, Fraction | None]":
