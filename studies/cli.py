@@ -185,12 +185,15 @@ def peers(
 
 
 def _peers_on(name: str, source: Path | None, *, names: Sequence[str], jobs: "Processes", seed: int) -> "RunResult":
-    from studies.peers.benchmark import compare_on, lines
+    from studies.peers.benchmark import SENSITIVE, compare_on, lines
     from studies.reproduction.known_tables import select_studies
 
     (study,) = select_studies([name])
+    data = study.load(source)
+    asked = study.policy(data).vary(inferences={"useful": [study.useful], "sensitive": list(SENSITIVE)})
+    windows, split = study.windows(data, asked), study.split_of(data)
     with bar("comparing") as progress:
-        found = compare_on(study, source, names=names, seed=seed, jobs=jobs, progress=progress)
+        found = compare_on(windows, asked, split, study.draws, names=names, jobs=jobs, seed=seed, progress=progress)
     for line in lines(found.rows, study.useful):
         typer.echo(line)
     return found

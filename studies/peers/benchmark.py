@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,15 +13,15 @@ from deeprotect.attack.split_spec import OWN, SplitSpec
 from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, RunResult, run
-from deeprotect.evaluation.methods import grid
+from deeprotect.evaluation.methods import Setting, grid
 from deeprotect.evaluation.results import Row, Sensitive, Whole
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.workers import Jobs
+from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 from studies.peers import PEERS
 from studies.peers.comparison import release, select
-from studies.reproduction.study import Study
 
 SENSITIVE = ("gender", "person")
 NETWORK = "network"
@@ -49,34 +48,27 @@ class Network(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def compare_on(
-    study: Study,
-    source: Path | None,
+    windows: LabelledWindows,
+    policy: Policy,
+    split: SplitSpec,
+    draws: Sequence[Setting],
     *,
     names: Sequence[str] = (),
-    seed: int = 0,
     jobs: Jobs = 1,
+    seed: int = 0,
     progress: Progress = lambda _: None,
 ) -> RunResult:
-    """A row for each of the study's draws, then one for each peer; gender and identity are attacked.
-
-    Attackers who pool have all tested windows of a person.
-    """
-    if not study.tested:
-        raise InputError(f"study '{study.name}' does not name the recordings to test on; use a motionsense study")
-    data = study.load(source)
-    asked = study.policy(data).vary(inferences={"useful": [study.useful], "sensitive": list(SENSITIVE)})
-    windows, split = by_person(study.windows(data, asked), study.split_of(data))
-    network = own_models(
-        {NETWORK: Network(len(asked.stream.channels), seed)},
-        "app",
-        windows=windows,
-        schema=asked.schema(),
-        inferences=asked.inferences.useful,
-    )
+    """A row for each of our draws, then one for each peer; attackers who pool have all tested windows of a person."""
+    if not split.tested:
+        raise InputError("this study does not name the recordings to test on; use one on motionsense")
+    windows, split = by_person(windows, split)
+    schema, channels = policy.schema(), len(policy.stream.channels)
+    given: Any = {"windows": windows, "schema": schema, "inferences": policy.inferences.useful}
+    network = own_models({NETWORK: Network(channels, seed)}, "app", **given)
     setup = Setup(attackers=ATTACKERS, retrained="extra_trees", pools=(4,), seed=seed, own_apps=network)
-    peers = [each.method for each in (select(names) if names else _installed())]
-    settings = [*study.draws, *grid(peers, (asked.privacy.epsilon,))]
-    return run(windows, asked, Plan(settings, setup, split, jobs), release_of=release, progress=progress)
+    peers = select(names) if names else [each for each in PEERS.values() if each.installed()]
+    settings = [*draws, *grid([each.method for each in peers], (policy.privacy.epsilon,))]
+    return run(windows, policy, Plan(settings, setup, split, jobs), release_of=release, progress=progress)
 
 
 def by_person(windows: LabelledWindows, split: SplitSpec) -> tuple[LabelledWindows, SplitSpec]:
@@ -88,10 +80,6 @@ def by_person(windows: LabelledWindows, split: SplitSpec) -> tuple[LabelledWindo
     tested = np.isin(windows.recording, split.tested)
     sides = ((~tested, tested),)
     return replace(windows, recording=windows.people), SplitSpec(OWN, sides=sides, told="the field's split by trial")
-
-
-def _installed() -> list[Any]:
-    return [each for each in PEERS.values() if each.installed()]
 
 
 WORDS = {"none": "none", "ldp": "ε = {:g} (LDP)"}

@@ -8,7 +8,6 @@ from deeprotect.errors import InputError
 from deeprotect.evaluation.results import OwnApp, Row, Sensitive, Useful, Whole
 from studies.peers.benchmark import NETWORK, SENSITIVE, Network, by_person, compare_on, lines
 from studies.peers.picture import draw
-from studies.reproduction.known_tables import select_studies
 
 
 def test_windows_of_a_person_are_pooled_and_tested_recordings_stay_tested(windows):
@@ -37,10 +36,9 @@ def test_a_network_reads_what_it_has_learnt():
     assert (network.predict(windows) == labels).mean() > 0.95
 
 
-def test_a_study_without_a_split_of_its_own_is_refused(tmp_path):
-    (study,) = select_studies(["watch-exercise"])
+def test_a_split_without_recordings_to_test_on_is_refused(windows, policy):
     with pytest.raises(InputError, match="does not name the recordings to test on"):
-        compare_on(study, tmp_path)
+        compare_on(windows, policy, SplitSpec(), ())
 
 
 def row(mechanism: str, *, ours: bool, app: float, attacker: float) -> Row:
