@@ -18,7 +18,7 @@ from deeprotect.datasets.loading import load
 from deeprotect.exporting.targets import export_browser
 from deeprotect.exporting.protector_file import places_of
 from deeprotect.policy import Policy
-from deeprotect.protector import Protector
+from deeprotect.api import Protector
 from deeprotect.training.export import FINE, LayerBuilder
 
 USEFUL = {"watch": "exercise", "hapt": "mode"}

@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 _PROTECT = """
 from deeprotect.bundle import Bundle
 from deeprotect.release.engine import encoding_threads
-from deeprotect.protector import Protector
+from deeprotect.api import Protector
 guard = Protector.load(source / "../bundle")
 files = sorted(map(str, source.glob("*.parquet")))
 def work(): guard.protect(files, sink.with_name("one.parquet"), keep_names=True, force=True)

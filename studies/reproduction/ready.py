@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tomli_w
 
+from deeprotect.api import Protector
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.bundle import Bundle, ready
 from deeprotect.datasets.dataset import STANDARD_GRAVITY, Dataset
@@ -19,7 +20,6 @@ from deeprotect.evaluation.experiment import Plan, measure_rows
 from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.results import Row
 from deeprotect.policy import Policy
-from deeprotect.protector import Protector
 from deeprotect.training.labelled_windows import read_windows
 
 DATASET = "motionsense"

@@ -39,9 +39,9 @@ def test_more_windows_make_the_interval_narrower() -> None:
 
 
 def test_no_windows_have_no_interval() -> None:
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         wilson(0, 0)
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         clustered(np.empty(0, dtype=bool), np.empty(0, dtype=np.int64))
 
 

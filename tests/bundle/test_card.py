@@ -136,6 +136,30 @@ def test_the_card_says_who_attacked_and_with_what_success(channel_bundle):
     assert "class 0.200, attacker retrained on released windows 0.210, attacker on raw windows 0.800" in text
 
 
+def read(bundle, policy=None, **useful):
+    result = {"mechanism": "channel", "guarantee": "ldp", "epsilon": 0.5, "windows": 9, "useful": useful}
+    body = bundle.manifest.model_dump() | {"results": [result]} | ({} if policy is None else {"policy": policy})
+    return replace(bundle, manifest=bundle.manifest.model_validate(body))
+
+
+def test_a_card_begins_with_what_an_app_still_reads_and_ends_its_opening_with_what_is_not_covered(channel_bundle):
+    found = card_of(read(channel_bundle, activity={"app": 0.916, "clean": 0.908, "chance": 0.184}))
+    reads = "An unchanged app reads “activity” correctly in 92 % of released windows and in 91 % of raw ones."
+    assert found.paragraphs == (reads, found.beyond, found.opening.promised, found.opening.not_covered)
+    assert found.beyond.startswith("How much else can be read was not counted")
+    assert card_of(channel_bundle).reads == ""
+
+
+def test_of_a_number_a_card_begins_with_how_far_an_app_is_off_in_its_unit(channel_bundle):
+    levels = {"numeric": {"activity": {"unit": "km/h", "range": (0, 40), "levels": 4}}}
+    policy = channel_bundle.policy.vary(inferences=levels).to_json()
+    found = card_of(read(channel_bundle, policy, activity={"error": 0.1, "error_clean": 0.05, "error_median": 0.3}))
+    assert found.reads == (
+        "What an unchanged app reads as “activity” is off by 4 “km/h” on released windows, on average, and by 2 on raw "
+        "ones."
+    )
+
+
 def test_the_card_says_what_becomes_of_names(channel_bundle):
     assert "Recordings leave as 1, 2, … unless --keep-names is given" in card(channel_bundle)
 

@@ -153,6 +153,13 @@ def test_few_bytes_do_not_ask_for_hours(bundle, forge):
         Bundle.load(path) if says is None else refused(path).index(says)
 
 
+def test_a_tensor_that_many_layers_name_is_in_memory_once():
+    tensors = TensorReader(save({"w": np.ones((4, 4), np.int8)}))
+    assert tensors.integers("w", axes=2) is tensors.integers("w", axes=2)
+    with pytest.raises(ValueError, match="read-only"):
+        tensors.integers("w", axes=2)[0, 0] = 2
+
+
 MANY = json.dumps({f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(20_000)})
 
 

@@ -55,7 +55,7 @@ def test_the_card_says_first_what_is_read_beyond_the_useful_label_and_how_surely
 def test_of_few_recordings_the_estimate_is_said_and_that_no_bound_is_claimed(counted):
     few = counts(at_5=4)
     said = sentence(counted(kept(draw=few, recording=few)))
-    assert "about 1 percentage point more often" in said
+    assert "more often than by guessing by about 1 percentage point: an estimate from 4 recordings" in said
     assert "No bound is claimed" in said
     assert "12" in said
 
@@ -83,6 +83,16 @@ def test_a_bundle_that_states_less_than_its_counts_give_is_refused(counted, forg
     with pytest.raises(BundleError, match="does not follow"):
         Bundle.load(path)
     assert not verify(path).holds
+
+
+@pytest.mark.parametrize("stated", [None, 1, 1e-300, "draw", ["draw"], {}, {"draw": 1}])
+def test_whatever_stands_in_the_place_of_what_counts_give_verify_has_a_verdict(counted, forge, stated):
+    path = forge(counted(kept()), certificate__beyond=stated)
+    with pytest.raises(BundleError, match="does not follow"):
+        Bundle.load(path)
+    report = verify(path)
+    assert report.verdict == "does not hold"
+    assert [step.name for step in report.steps if step.holds is False] == ["certificate", "beyond the label"]
 
 
 @pytest.mark.parametrize(

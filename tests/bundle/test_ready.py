@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deeprotect import Protector, verbs
+import deeprotect
+from deeprotect import Protector
 from deeprotect.bundle import Bundle, ready
 from deeprotect.errors import BundleError, ShadowedWarning
 from deeprotect.exporting.protector_file import ProtectorFile
@@ -30,7 +31,10 @@ def test_there_is_one():
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_loaded_by_its_name_and_proves_its_promise(name):
     assert Protector.load(name).bundle.digest == ready.entries()[name].digest
-    assert verbs.verify(name).holds
+    report = deeprotect.verify(name)
+    assert report.holds
+    # Where the words of cards have changed: Bundle.load(name).save(ready.FOLDER / f"{name}.zip") keeps its digest.
+    assert next(step for step in report.steps if step.name == "card").holds
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import walk
 
+from deeprotect.api import Protector
 from deeprotect.cli import run as endings
-from deeprotect.protector import Protector
 
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 
@@ -131,7 +131,7 @@ def test_a_full_disk_is_said_as_such_with_its_own_code(folder, deeprotect, monke
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("deeprotect.tables.sinks._Csv.write", full)
+    monkeypatch.setattr("deeprotect.tables.outputs._Csv.write", full)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stderr.count("\n")) == (74, 1)
     assert done.stderr.startswith("deeprotect: out.csv: no space is left")
@@ -165,7 +165,7 @@ def test_a_fault_of_ours_says_where_and_never_what_stood_in_a_cell(folder, deepr
     monkeypatch.setattr("deeprotect.release.tables.read_rows", fault)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stderr.count("\n")) == (70, 1)
-    assert "a fault of deeprotect itself (ValueError at tables.py:" in done.stderr
+    assert "internal error (ValueError at tables.py:" in done.stderr
     assert "Sekrit" not in done.stderr
 
 

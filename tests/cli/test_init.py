@@ -29,8 +29,8 @@ def test_time_recording_and_person_are_found_and_written_down(renamed, deeprotec
 
 def test_what_init_found_is_what_protect_is_told(renamed, deeprotect):
     said = deeprotect(*INIT).stderr
-    assert "say --map time='Timestamp' when you release" in said
-    assert "say --map recording='Trial' when you release" in said
+    assert "add --map time='Timestamp' when you release" in said
+    assert "add --map recording='Trial' when you release" in said
     maps = ("--map", "time=Timestamp", "--map", "recording=Trial")
     done = deeprotect("protect", "protector", "walk.csv", "out.csv", *maps)
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_a_column_that_is_left_out_is_named_with_the_reason(folder, deeprotect):
     lines = [f"{line},{more}" for line, more in zip(text, ["score,acc_z", *["36.5,Sekrit"] * 200], strict=True)]
     (folder / "walk.csv").write_text("\n".join(lines) + "\n")
     done = deeprotect(*INIT)
-    assert "note: score: not known as a sensor, and left out" in done.stderr
+    assert "note: score: not a known sensor, and left out" in done.stderr
     assert "note: acc_z: named like a sensor but not a number, and left out" in done.stderr
     assert "note: note: text column, not used by this policy" in done.stderr
     assert "Sekrit" not in done.stderr

@@ -144,7 +144,7 @@ def test_a_run_that_waited_while_the_other_ended_does_not_replace_its_output(fol
         with alone(path):
             yield
 
-    monkeypatch.setattr("deeprotect.protector.protector.alone", late)
+    monkeypatch.setattr("deeprotect.api.protector.alone", late)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, "exists already" in done.stderr) == (2, True)
     assert (folder / "out.csv").read_text() == "the other's"

@@ -12,8 +12,8 @@ from deeprotect.errors import BundleError
 INPUTS = 6
 ENDS = ((1 << 24) - 1, 1 << 20, 46341, 1 << 15, 2047, 64, 1)
 """Bounds of clips; 46,341² is the first square beyond 31 bits."""
-SUMS = (1 << 24, 1 << 52)
-"""What sums must stay below: in float32, and in float64."""
+SUMS = (1 << 24, 1 << 24, 1 << 52, 1 << 52, 1 << 54)
+"""What sums must stay below: in float32, and in float64; and what neither holds, which is refused."""
 STRANGE = (-3.4e38, 3.4e38, 1e-45, -0.0, np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -0.5, 16777216.5)
 
 
@@ -42,6 +42,9 @@ class Maker:
             low, high = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
         if self.chance(0.3):
             low, high = -high, -low
+        if self.apart.random() < 0.1:  # in and around [0, 1], as windows are
+            low, high = low / (2 * most) + 0.25, high / (2 * most) + 0.5
+            return Bounds.rounded(*(np.broadcast_to(end, shape).copy() for end in (low, high)))
         low, high = (np.broadcast_to(end, shape).copy() for end in (low, high))
         return Bounds(low, high, whole=True) if self.chance(0.8) else Bounds.rounded(low / 3, high / 3)
 
@@ -66,6 +69,8 @@ class Maker:
         return layers
 
     def layer(self, given: Bounds, depth: int) -> tuple:
+        if len(given.shape) == 1 and given.shape[0] > 1 and self.apart.random() < 0.06:
+            return (self.erase(given.shape[0]),)
         kinds = ["round", "table", "scale", "residual"]
         if not given.whole and self.chance(0.6):
             kinds = ["round", "round", "scale", "residual"]
@@ -105,10 +110,12 @@ class Maker:
         return Product(weights, bias, bias_shift, shift.astype(np.int32))
 
     def integers(self, *shape: int) -> np.ndarray:
-        """Of one sign at times, so that sums come to what they must stay below."""
+        """Of one sign at times, so that sums come to what they must stay below; then up to what 16 bits hold."""
         most = int(self.random.choice([2, 127, 127, 32767]))
         found = self.random.integers(-most, most + 1, size=shape).astype(np.int32)
-        return np.abs(found) if self.chance(0.15) else found
+        if not self.chance(0.15):
+            return found
+        return 2 * np.abs(found) + 1 if most == 32767 and self.apart.random() < 0.5 else np.abs(found)
 
     def chance(self, share: float) -> bool:
         return bool(self.random.random() < share)

@@ -10,7 +10,10 @@ from tests.device.engines import ENGINES
 from tests.device.random_networks import INPUTS, Maker
 from tests.device.test_node import built  # noqa: F401
 
-from deeprotect.bundle.layers.structure import OPS
+from deeprotect.bundle.layers.erasing import Erase
+from deeprotect.bundle.layers.products import Affine, Convolution, Product, Spectrum
+from deeprotect.bundle.layers.rounding import Clip, Quantise, Table
+from deeprotect.bundle.layers.structure import OPS, Unflatten
 from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.network import EpisodeEncoder, Network
 from deeprotect.errors import BundleError
@@ -27,9 +30,10 @@ LARGEST_MEAN = 1 << 26
 class Case:
     """A network and rows for it, as both languages read them."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, layers=None):
         maker, tensors = Maker(seed), TensorWriter()
-        self.layers, self.rows = [layer.to_json(tensors) for layer in maker.network()], maker.rows(ROWS)
+        layers = maker.network() if layers is None else layers
+        self.layers, self.rows = [layer.to_json(tensors) for layer in layers], maker.rows(ROWS)
         self.tensors = tensors.to_bytes()
 
     def to_json(self):
@@ -47,18 +51,33 @@ class Case:
             return False
 
 
+def beyond_15_bits():
+    """Numbers that 16 bits hold without a sign and not with one, in each tensor that can have them."""
+    once, most = np.ones((1, INPUTS), np.int32), np.full(INPUTS, (1 << 16) - 1, np.int32)
+    window = (Quantise(once, 0, 3 * once, 0, Clip(-2, 2)),)
+    yield (Quantise(most[None], 0, most[None], 0, Clip(-9, 9)),)
+    yield (*window, Affine(Product(np.diag(most), most, 0, 0 * most)))
+    yield (*window, Table(most[:5], -2))
+    yield (*window, Unflatten(1), Spectrum(most, 0 * most, 0))
+    yield (*window, Unflatten(1), Spectrum(0 * most, np.arange(INPUTS, dtype=np.int32) * 13_000, 0))
+    yield (*window, Unflatten(1), Convolution(Product(most[:4].reshape(2, 1, 2), most[:2], 0, most[:2] * 0), 1, 1))
+    yield (Erase(np.array([1], np.int32), most[None, 1:]),)
+
+
 @pytest.fixture(scope="module")
 def cases():
     made_up = [Case(seed) for seed in range(CASES)]
     read = [case for case in made_up if case.is_read()]
     assert 0.5 * CASES < len(read) < 0.95 * CASES
-    return read
+    wide = [Case(seed, layers) for seed, layers in enumerate(beyond_15_bits())]
+    assert all(case.is_read() for case in wide)
+    return [*wide, *read]
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def answers(request, cases, built, tmp_path_factory):  # noqa: F811
     """Runs all cases in one process of an engine; slow engines get a tenth of them."""
-    engine, given = ENGINES[request.param], cases if request.param in FAST else cases[::10]
+    engine, given = ENGINES[request.param], cases if request.param in FAST else cases[:10] + cases[10::10]
     script = tmp_path_factory.mktemp("networks") / "cases.js"
     runtime = engine.built("engine").read_text()
     script.write_text(f"globalThis.CASES = [{','.join(case.to_json() for case in given)}];\n{runtime}")

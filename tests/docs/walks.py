@@ -14,13 +14,13 @@ import pyarrow.parquet as pa_parquet
 from tests.gateway.conftest import channel_bundle, message
 from tests.mutations import protectors
 
+from deeprotect.api import Protector
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.evaluation.evaluator import Evaluator, Setup
 from deeprotect.evaluation.methods import Method, Setting
 from deeprotect.evaluation.runner import FittedFold
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.policy import Policy
-from deeprotect.protector import Protector
 from deeprotect.training.labelled_windows import read_windows
 
 PACKAGE = Path(__file__).parents[2] / "src" / "deeprotect"

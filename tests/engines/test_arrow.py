@@ -4,12 +4,14 @@ import pyarrow as pa
 import pytest
 from tests.conftest import walk
 
+from deeprotect.api import Protector
+from deeprotect.bundle import Bundle
 from deeprotect.engines.arrow import release_batches
 from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
-from deeprotect.errors import InputError, LedgerError, TableError
-from deeprotect.protector import Protector
-from deeprotect.release.ledger import Account
+from deeprotect.errors import BudgetError, InputError, LedgerError, TableError
+from deeprotect.release import engine
+from deeprotect.release.ledger import Account, limits
 
 
 def _job(bundle, table, **options):
@@ -91,7 +93,7 @@ def test_a_worker_never_makes_a_ledger(bundle, rows, tmp_path):
 
 @pytest.mark.parametrize(
     ("dropped", "line"),
-    [("acc_x", "'acc_x' is missing"), ("recording", "which recording a row is of"), ("time", "when a row was")],
+    [("acc_x", "'acc_x' is missing"), ("recording", "names the recording of a row"), ("time", "time of a row")],
 )
 def test_a_missing_column_is_refused_before_any_work(bundle, rows, dropped, line):
     with pytest.raises(TableError, match=line):
@@ -105,9 +107,35 @@ def test_time_as_text_is_refused_for_texts_sort_otherwise(bundle, rows):
 
 
 def test_half_a_ledger_and_an_unshared_one_are_refused():
-    with pytest.raises(InputError, match="add --stream NAME"):
+    with pytest.raises(InputError, match="add stream=NAME"):
         LedgerPlace.of("ledger.db", None, person=None, app="")
-    with pytest.raises(InputError, match="add --ledger FILE"):
+    with pytest.raises(InputError, match="add ledger=FILE"):
         LedgerPlace.of(None, "walk", person=None, app="")
     with pytest.raises(InputError, match="cannot be shared"):
         refuse_file("ledger.db", "the cluster")
+
+
+def _limited(bundle, **limits):
+    policy = bundle.policy.vary(privacy={"budget": limits}).to_json()
+    return Bundle(bundle.manifest.model_copy(update={"policy": policy}), bundle.files)
+
+
+@pytest.mark.parametrize("limit", ["per_hour", "per_day", "in_all"])
+@pytest.mark.parametrize("when_spent", ["refuse", "placeholder"])
+def test_without_a_ledger_a_limit_holds_over_all_workers_and_not_for_each(bundle, rows, limit, when_spent):
+    """48 draws of ε = 5, shared out in parts of 8."""
+    enough, short = (_limited(bundle, **{limit: most}, when_spent=when_spent) for most in (240.0, 239.0))
+    with pytest.raises(BudgetError, match=rf"{limit} = 239; 48 draws ask for 240, and 239 is left"):
+        _job(short, rows)
+    assert pa.Table.from_batches(release_batches(rows.to_batches(), _job(enough, rows))).num_rows == rows.num_rows
+
+
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_draws_without_an_ldp_bound_are_never_made_where_there_is_a_limit(
+    bundle, rows, tmp_path, monkeypatch, with_ledger
+):
+    for module in (limits, engine):
+        monkeypatch.setattr(module, "ldp_epsilon", lambda _: limits.UNBOUNDED)
+    place = LedgerPlace(str(tmp_path / "ledger.db"), Account("walk", "ann")) if with_ledger else None
+    with pytest.raises(BudgetError, match="has no LDP bound, so no limit can count it"):
+        list(release_batches(rows.to_batches(), _job(_limited(bundle, in_all=1000.0), rows, place=place)))

@@ -3,8 +3,8 @@
 import pyarrow.parquet as pq
 import pytest
 
+from deeprotect.api import Protector
 from deeprotect.errors import InputError, TableError
-from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.statement import statement
 

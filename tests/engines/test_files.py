@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.conftest import walk
 
+from deeprotect.api import Protector
 from deeprotect.engines import files
 from deeprotect.engines.job import Job
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.errors import InputError, TableError
-from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.statement import statement
 

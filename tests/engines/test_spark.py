@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deeprotect.api import Protector
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.errors import DeeprotectError, InputError, TableError
-from deeprotect.protector import Protector
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.statement import statement
 

@@ -38,7 +38,7 @@ def test_an_export_is_replaced_and_nothing_else_is(bundle, tmp_path):
     export_browser(bundle, tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match="is no export"):
+    with pytest.raises(InputError, match="is not an export"):
         export_browser(bundle, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
@@ -64,7 +64,7 @@ def test_the_verb_replaces_an_earlier_export_when_asked_to_and_nothing_else(bund
     assert said("out")[0] == 0
     assert "--force" in said("out")[1]
     assert said("out", "--force")[0] == 0
-    assert "is no export" in said("mine", "--force")[1]
+    assert "is not an export" in said("mine", "--force")[1]
     assert "not a folder" in said("file", "--force")[1]
     assert "is the input" in said("bundle", "--force")[1]
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"

@@ -32,7 +32,7 @@ def test_a_channel_is_an_axis_of_a_stream(name, unit, place):
     ("name", "unit"), [("mic", "1"), ("acc_x", "px"), ("acc", "g"), ("mag_x", "µT"), ("gravity_x", "g"), ("x", "g")]
 )
 def test_what_a_browser_has_not_is_refused(name, unit):
-    with pytest.raises(PolicyError, match="no motion that a browser has"):
+    with pytest.raises(PolicyError, match="not a motion sensor of a browser"):
         places_of([Channel(name, unit, -1.0, 1.0)])
 
 

@@ -58,7 +58,7 @@ def test_a_certificate_that_was_changed_is_not_exported(bundle, tmp_path):
 
 def test_a_mechanism_that_devices_do_not_draw_is_refused(bundle, monkeypatch):
     monkeypatch.setattr(protector_file, "DiscreteChannel", type("Other", (), {}))
-    with pytest.raises(BundleError, match="not drawn on devices"):
+    with pytest.raises(BundleError, match="devices cannot draw"):
         ProtectorFile.of(bundle)
 
 

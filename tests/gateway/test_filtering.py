@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deeprotect.api import Protector
 from deeprotect.errors import BudgetError, InputError
 from deeprotect.gateway.feeds.filtering import LATE, MOST_BYTES, Filter
 from deeprotect.gateway.wire.sensor_layout import SensorSettings
-from deeprotect.protector import Protector
 
 T0, STEP = 1_700_000_000 * 10**9, 10**8
 CANARY = "1.2345678"

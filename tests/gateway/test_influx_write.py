@@ -100,6 +100,8 @@ def test_lines_without_a_time_are_read_when_they_come(client, gateway, token):
         (gzip.compress(lines(count=20_000)), {}, 413, "request too large"),
         (gzip.compress(lines())[:-3], {}, 400, "invalid"),
     ],
+    # Bodies hold times.
+    ids=["number", "json", "field", "time", "bytes", "precision", "long", "long compressed", "cut"],
 )
 def test_what_cannot_be_taken_is_refused_as_influxdb_does_and_never_quoted(client, token, body, asked, status, code):
     answer = write(client, token, body, **asked)
@@ -134,7 +136,7 @@ def test_what_waits_is_to_be_sent_again_and_a_spent_budget_is_not(tmp_path):
         assert (spent.status_code, spent.json()["code"]) == (422, "unprocessable entity")
         assert "budget" in spent.json()["message"]
         gone = LedgerUnavailableError("gone")
-        with mock.patch("deeprotect.gateway.streams.releaser.release", side_effect=gone):
+        with mock.patch("deeprotect.gateway.streams.releaser.release_due", side_effect=gone):
             failing = write(client, token, lines(8, 8))
         assert (failing.status_code, failing.json()["code"]) == (503, "unavailable")
         assert int(failing.headers["retry-after"]) > 0

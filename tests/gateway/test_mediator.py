@@ -10,6 +10,8 @@ from tests.gateway.conftest import START, STEP, channel_bundle, message, reading
 
 from deeprotect.gateway.mediation.gateway import Gateway, Settings
 from deeprotect.gateway.wire.message import Message
+from deeprotect.release import engine
+from deeprotect.release.ledger import limits
 from deeprotect.release.ledger.statement import statement
 
 LEVELS = {-2.0, -0.5, 0.5, 2.0}  # what the four outputs show, in g
@@ -131,6 +133,17 @@ def test_a_spent_budget_is_said_to_the_person_and_releases_nothing_more(tmp_path
     assert [receipt.status == 200 for receipt in receipts] == [True, True, False, False]
     assert receipts[2].text.startswith("budget spent: 'ann' has spent")
     assert draws(gateway) == 2
+
+
+@pytest.mark.parametrize("when_spent", ["refuse", "placeholder"])
+def test_draws_without_an_ldp_bound_are_never_made_where_somebody_has_a_limit(tmp_path, monkeypatch, when_spent):
+    for module in (limits, engine):
+        monkeypatch.setattr(module, "ldp_epsilon", lambda _: limits.UNBOUNDED)
+    gateway = made(tmp_path, budget={"in_all": 1000.0, "when_spent": when_spent})
+    receipts, got = run(gateway, message(0, 8), message(8, 8))
+    assert got == []
+    assert draws(gateway) == 0
+    assert "has no LDP bound, so no limit can count it, and 'ann' has in_all = 1000" in receipts[-1].text
 
 
 def test_a_spent_budget_shows_placeholders_where_the_policy_says_so(tmp_path):

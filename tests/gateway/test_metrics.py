@@ -77,7 +77,8 @@ def test_windows_that_a_failing_ledger_withholds_are_counted_from_the_first_one(
     async def play():
         async with listening(gateway) as (mediator, device, _):
             assert counts(gateway, "withheld_windows")["ledger failing"] == 0
-            with mock.patch("deeprotect.gateway.streams.releaser.release", side_effect=LedgerUnavailableError("gone")):
+            gone = LedgerUnavailableError("gone")
+            with mock.patch("deeprotect.gateway.streams.releaser.release_due", side_effect=gone):
                 for place in range(5):
                     answer = await mediator.receive(device, message(4 * place, 4))
                     assert answer.status == 503

@@ -19,6 +19,7 @@ from tests.fibres import neighbours
 from tests.mutations import protectors
 from tests.training.conftest import POLICY, gym
 
+from deeprotect.api import Protector
 from deeprotect.auditing import audit
 from deeprotect.auditing.isolation import Isolation, isolation
 from deeprotect.auditing.pairs import candidates
@@ -34,7 +35,6 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.channel import beyond
 from deeprotect.privacy.channel.design import design, make
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.protector import Protector
 from deeprotect.release import engine
 from deeprotect.release.by_time import ByTime
 from deeprotect.release.engine import Released

@@ -76,7 +76,7 @@ def borders_crossed(patch: Patch) -> None:
 
 
 def decoder_adds_the_mean(patch: Patch) -> None:
-    """Post-processing, so LDP holds; what a named promise says of one released window does not."""
+    """Post-processing, so LDP holds; but a released window is no longer made from its own draw alone."""
     _after_decoding(patch, lambda windows: 0.9 * windows + 0.1 * windows.mean(axis=0))
 
 

@@ -66,7 +66,7 @@ def test_a_label_named_like_a_sensor_stays_a_label() -> None:
 
 def test_a_table_without_sensor_names_is_refused_with_a_way_out() -> None:
     columns = [Column("x", numeric=True), Column("y", numeric=True), Column("activity", numeric=False)]
-    with pytest.raises(PolicyError, match=r"columns x, y are not known .*: --map acc_x='x' --map acc_y='y'"):
+    with pytest.raises(PolicyError, match=r"columns x, y are not known .*: map=\{\"acc_x\": \"x\", \"acc_y\": \"y\"\}"):
         draft(columns, useful=["activity"], rate_hz=50, mapping={})
     with pytest.raises(PolicyError, match=r"no numeric columns"):
         draft(columns[2:], useful=["activity"], rate_hz=50, mapping={})

@@ -66,7 +66,7 @@ def test_a_script_has_slots_of_so_many_windows(policy):
         ({"every": "4 s", "listen": 11}, "is more than the 10 windows of an episode"),
         ({"every": "4 s", "listen": 1.5}, "listen"),
         ({"slots": "2 s"}, "privacy.slots needs privacy.every"),
-        ({"changes": 1}, "privacy.changes is of a script; add every and slots"),
+        ({"changes": 1}, "privacy.changes needs a script; add every and slots"),
         ({"every": "4 s", "changes": 1}, "privacy.changes needs privacy.slots"),
         ({"every": "4 s", "slots": "half"}, "must be a number and a unit"),
         ({"every": "4 s", "slots": "0.5 s"}, 'privacy.slots = "500 ms" is no whole number of windows'),
@@ -76,8 +76,8 @@ def test_a_script_has_slots_of_so_many_windows(policy):
         ({"every": "4 s", "slots": "2 s", "changes": 2}, "is too many for 2 slots"),
         ({"every": "4 s", "slots": "800 ms", "changes": 9}, "changes"),
         ({"every": "4 s", "slots": "800 ms", "changes": -1}, "changes"),
-        ({"every": "4 s", "slots": "800 ms", "listen": 2}, "a script looks at every window; remove it"),
-        ({"every": "4 s", "slots": "800 ms", "mechanism": "laplace"}, "releases no scripts"),
+        ({"every": "4 s", "slots": "800 ms", "listen": 2}, "a script uses every window; remove it"),
+        ({"every": "4 s", "slots": "800 ms", "mechanism": "laplace"}, "cannot release scripts"),
     ],
 )
 def test_what_makes_no_sense_gets_one_line(policy, privacy, said):

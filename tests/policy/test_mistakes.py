@@ -30,7 +30,7 @@ MISTAKES = {
     "budget without a limit": (AUTO, 'budget.when_spent = "refuse"', "privacy.budget sets no limit; add per_hour"),
     "budget of nothing": (AUTO, "budget.per_day = 0", "privacy.budget.per_day = 0 must be greater than 0"),
     "budget without end": (AUTO, "budget.per_day = inf", "privacy.budget.per_day = inf must be a finite number"),
-    "budget below a draw": (AUTO, "budget.per_day = 0.5", "budget.per_day = 0.5 covers not a single draw of ε = 5"),
+    "budget below a draw": (AUTO, "budget.per_day = 0.5", "budget.per_day = 0.5 is less than one draw costs, ε = 5"),
     "an hour above a day": (
         AUTO,
         "budget = { per_hour = 9.0, per_day = 8.0 }",
@@ -83,7 +83,7 @@ MISTAKES = {
     "class called as a key": ("stairs = 0.2", "window = 2", "walk.window = 2 must be at most 1 (0: costs nothing"),
     "costs of no class": ("{ walk = 0 }", "{}", "activity.stairs = {} must not be empty (for example walk = {"),
     "cost without a class": ("{ walk = 0 }", "0.5", "activity.stairs = 0.5 must be a table (for example walk ="),
-    "right reading costs": ("still = 1", "walk = 1", "activity.walk.walk is the right reading and costs 0; remove it"),
+    "right reading costs": ("still = 1", "walk = 1", "walk.walk is a correct classification and costs 0; remove it"),
     "costs of a stranger": ("x.activity", "x.mood", "x.mood is not in inferences.useful; useful: activity"),
     "costs misspelt": ("matrix.activity", "matrix.activty", "is not in inferences.useful; did you mean activity?"),
     "endless window": ("window = 20", "window = 1000000000", "window = 1000000000 is too long; use at most 1048576"),

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.mutations import protectors
 
+from deeprotect.api import Protector
 from deeprotect.bundle import Bundle
 from deeprotect.errors import BundleError
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.protector import Protector
 from deeprotect.release.engine import Request, encode, stream
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Frame, Windows

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.mutations import protectors
 from tests.release.traced import MOST, WINDOW, Traced, numbered
 
+from deeprotect.api import Protector
 from deeprotect.errors import BudgetError, EntropyError, InputError, StreamError, TableError
 from deeprotect.privacy.entropy import SeededEntropy, SystemEntropy
-from deeprotect.protector import Protector
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.ledger.limits import Limits, exact
 from deeprotect.release.live import LiveStream

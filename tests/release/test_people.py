@@ -68,7 +68,7 @@ def test_the_same_file_again_costs_nobody_anything(protector, tmp_path):
 
 def test_a_column_that_is_only_called_so_is_asked_about_and_mapped(protector, tmp_path):
     named = {"ledger": str(tmp_path / "spent.db"), "stream": "walks"}
-    said = r"is 'Subject ID' the person\? Say so with map=\{\"person\": \"Subject ID\"\}"
+    said = r"'Subject ID' looks like the person column; confirm with map=\{\"person\": \"Subject ID\"\}"
     with pytest.raises(TableError, match=said):
         protector.protect(table("Subject ID"), **named)
     assert protector.protect(table("Subject ID"), **named, map={"person": "Subject ID"}).people == tuple(ROWS)

@@ -10,6 +10,7 @@ from tests.gateway.conftest import message
 from tests.gateway.test_mediator import draws, listening, made
 from tests.mutations import protectors
 
+from deeprotect.api import Protector
 from deeprotect.auditing import isolation
 from deeprotect.auditing.pairs import candidates
 from deeprotect.bundle import Bundle
@@ -17,7 +18,6 @@ from deeprotect.bundle.verification.verify import steps
 from deeprotect.errors import BundleError, InputError
 from deeprotect.exporting.targets import export_browser, export_device, export_onnx
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.protector import Protector
 from deeprotect.release.engine import Request, encode, one, release, stream
 from deeprotect.release.episodes import Episodes, live_observing
 from deeprotect.release.ledger import MemoryLedger, Price
@@ -165,7 +165,7 @@ def test_scripts_that_are_not_the_policys_are_refused(certain, altered, says):
 
 @pytest.mark.parametrize("export", [export_browser, export_device, export_onnx])
 def test_a_device_refuses_a_script_in_one_line(certain, export, tmp_path):
-    with pytest.raises(BundleError, match="scripts are not drawn on devices"):
+    with pytest.raises(BundleError, match="devices cannot draw scripts"):
         export(certain, tmp_path / "out")
 
 

@@ -5,9 +5,8 @@ import pytest
 
 from deeprotect import Policy, Protector
 from deeprotect.errors import InputError, PolicyError, TableError
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import Columns, number_fields
-from deeprotect.tables.rows import read_rows
+from deeprotect.tables.columns import Columns, number_fields, read_rows
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.source import Source
 
 SAMPLES = {"acc_x": [0.5] * 4, "acc_y": [0.25] * 4}
@@ -29,7 +28,7 @@ def test_what_leaves_is_asked_about_and_leaves_under_its_own_name(bundle, name):
     table = pa.table({name: TIMES, **SAMPLES})
     with pytest.raises(TableError) as asked:
         Protector(bundle).protect(table)
-    assert f'is \'{name}\' the time? Say so with map={{"time": "{name}"}}' in str(asked.value)
+    assert f'\'{name}\' looks like the time column; confirm with map={{"time": "{name}"}}' in str(asked.value)
     assert Protector(bundle).protect(table, map={"time": name}).table[name].to_pylist() == TIMES
     assert Protector(bundle).protect(table, map={"time": ""}).table.column_names == ["acc_x", "acc_y"]
 
@@ -46,13 +45,15 @@ def test_the_plain_name_goes_before_any_other(policy):
 
 @pytest.mark.parametrize("names", [("timestamp", "datetime"), ("epoch", "utc_time")])
 def test_of_several_columns_that_may_be_the_time_none_is_taken(policy, names):
-    with pytest.raises(TableError, match=rf"is '{names[0]}' or '{names[1]}' the time\?"):
+    with pytest.raises(TableError, match=rf"'{names[0]}' or '{names[1]}' looks like the time column"):
         columns_of(policy, **dict.fromkeys(names, TIMES))
 
 
 @pytest.mark.parametrize("name", ["trial", "Session ID", "segment", "file_name"])
 def test_a_recording_is_asked_about_because_its_cells_leave_as_they_are(policy, name):
-    with pytest.raises(TableError, match=rf"is '{name}' the recording\? Say so with --map recording='{name}'"):
+    with pytest.raises(
+        TableError, match=rf"""'{name}' looks like the recording column; confirm with map=\{{"recording": "{name}"\}}"""
+    ):
         columns_of(policy, **{name: ["a"] * 4})
     assert columns_of(policy, {"recording": name}, **{name: ["a"] * 4}).recording_name == name
     without = columns_of(policy, {"recording": ""}, **{name: ["a"] * 4})
@@ -109,8 +110,8 @@ def test_a_map_that_says_nothing_is_refused(policy, here, says):
         ({"time": "recording"}, "a reserved name"),
         ({"time": "x", "recording": "x"}, "from one column 'x'"),
         ({"acc_x": "time"}, "a reserved name"),
-        ({"recording": "activity"}, "an inference; those leave as they are"),
-        ({"time": "activity"}, "an inference; those leave as they are"),
+        ({"recording": "activity"}, "an inference; both are released unchanged"),
+        ({"time": "activity"}, "an inference; both are released unchanged"),
         ({"tme": "x"}, "not a channel"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeprotect.errors import TableError
+from deeprotect.errors import ArgumentError, TableError
 from deeprotect.tables.csv_reader import CsvLayout, CsvRequest, column_names, decimal_point, read_csv
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.text_lines import whole_lines
@@ -70,7 +70,7 @@ def test_a_file_without_names_is_read_under_given_ones():
 
 @pytest.mark.parametrize("text", ["a,,b", "a,b,a", ""])
 def test_given_names_are_one_for_each_column(text):
-    with pytest.raises(TableError, match="--columns"):
+    with pytest.raises(ArgumentError, match="`columns`: "):
         column_names(text)
 
 
@@ -160,7 +160,7 @@ def test_letters_stay_what_they_are_from_the_first_line_on_that_is_not_utf8():
 
 def test_a_file_that_changes_its_encoding_is_refused():
     content = "acc_x,note\n1,é\n".encode() + b"1,a\n" * 1_500_000 + b"1,\xe9\n"
-    with pytest.raises(TableError, match="begins as UTF-8 and goes on as something else"):
+    with pytest.raises(TableError, match="begins as UTF-8 but does not stay valid"):
         table_of(content, numbers=frozenset({"acc_x"}))
 
 

@@ -64,11 +64,11 @@ export function spectrum(fields: Fields, tensors: TensorReader, given: Shape): P
   const [[samples, channels], factor] = [given as [number, number], 2 ** -fields.shift];
   const frequencies = Math.floor(samples / 2) + 1;
   const waves = [cosine, sine].map((turn) => {
-    const matrix = new Int16Array(frequencies * samples);
+    const matrix = new Int32Array(frequencies * samples); // signed or not, 16 bits fit
     for (let at = 0; at < matrix.length; at += 1)
       matrix[at] = turn[(Math.floor(at / samples) * (at % samples)) % samples]!;
     return matrix;
-  }) as [Int16Array, Int16Array];
+  }) as [Int32Array, Int32Array];
 
   function run(row: Row): Row {
     const result = new Float64Array(frequencies * channels);

@@ -1,1 +1,1 @@
-"""Apps and attackers: models, what they predict, how sure one can be of it, and on which split."""
+"""Apps and attackers: models, predictions, confidence intervals, and splits."""

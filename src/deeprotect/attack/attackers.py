@@ -1,4 +1,4 @@
-"""Attackers: static ones know raw windows only, adaptive ones are retrained on released windows and are what counts."""
+"""Attackers: static ones know only raw windows; adaptive ones, which decide, are retrained on released windows."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from deeprotect.training.labelled_windows import Indices, Labels, place_in, segm
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """What an attacker reads (row, value): windows, features or codes, each with its label and its recording.
+    """An attacker's input (row, value): windows, features or codes, each with its label and its recording.
 
-    `draws` number the draws behind rows, where several rows come from one; otherwise each row is its own. `person` is
-    the number of each row's person, or group, where they are told apart. `numeric`: labels are levels of a number.
+    `draws` numbers the draws behind rows if several rows share one; otherwise each row is its own draw. `person`
+    numbers each row's person, or group, if known. `numeric`: labels are levels of a number.
     """
 
     rows: Floats
@@ -30,16 +30,16 @@ class LabelledRows:
     numeric: bool = False
 
     def with_rows(self, rows: Floats, draws: Indices | None = None) -> "LabelledRows":
-        """The same labels, seen through a release or as features."""
+        """The same labels with other rows, such as released windows or features."""
         return replace(self, rows=rows, draws=draws)
 
     @cached_property
     def segment(self) -> Indices:
-        """Number of the run of equal labels in one recording that each row lies in."""
+        """The number of each row's run of equal labels in one recording."""
         return segment_numbers(self.recording, self.labels.astype(str))
 
     def predictions(self, guess: Texts) -> Predictions:
-        """Errors go together in a run of neighbours; where several rows come from one draw, in the whole recording."""
+        """Predictions; errors are dependent within a run of neighbours or, if rows share draws, within a recording."""
         return Predictions.of(self.labels, guess, self.segment if self.draws is None else self.recording, self.person)
 
 
@@ -48,17 +48,17 @@ Pooled = dict[int, Predictions]
 
 
 def attack(attacker: TrainedModel, test: LabelledRows, *, pools: Sequence[int] = ()) -> tuple[Predictions, Pooled]:
-    """Window by window, and pooled over several draws of one recording."""
+    """Attack single windows, and pools of several draws of one recording."""
     scores = attacker.scores(test.rows)
     pooled = {size: pool(attacker, scores, test, size=size).either_way() for size in pools}
     return test.predictions(attacker.choose(scores)).either_way(), pooled
 
 
 def reread(attacker: TrainedModel, seen: LabelledRows, test: LabelledRows) -> Predictions:
-    """A static attacker that learnt, on released windows with known labels, what its own guesses mean there.
+    """Attack with a static attacker that learnt, on labelled released windows, what its guesses mean there.
 
-    A release may turn its guesses round (who is called Ann is always Bob); that hides nothing from someone who looks.
-    Where a guess was never made on the seen windows, it stands.
+    A release may permute its guesses (Ann is always called Bob); that hides nothing from an attacker who calibrates. A
+    guess that never occurred on the seen windows is kept.
     """
     meaning = _most_common(attacker.predict(seen.rows).tolist(), seen.labels.tolist())
     guesses = attacker.predict(test.rows)
@@ -68,7 +68,8 @@ def reread(attacker: TrainedModel, seen: LabelledRows, test: LabelledRows) -> Pr
 
 
 def pool(attacker: TrainedModel, scores: Floats, test: LabelledRows, *, size: int) -> Predictions:
-    """One guess for `size` neighbouring draws of one recording by adding up scores; the rest of it counts as one."""
+    """One guess for `size` neighbouring draws of one recording by adding up scores; a shorter rest also counts as
+    one."""
     scores, rows = _of_draws(scores, test)
     segment = test.segment[rows]
     groups = np.cumsum(place_in(segment) % size == 0).astype(np.int64) - 1  # never across a change of label
@@ -81,13 +82,13 @@ def pool(attacker: TrainedModel, scores: Floats, test: LabelledRows, *, size: in
 
 
 def read_draws(model: TrainedModel, test: LabelledRows) -> Texts:
-    """A guess for each row from all rows of its draw together."""
+    """A guess for each row from all rows of its draw."""
     scores, rows = _of_draws(model.scores(test.rows), test)
     return np.repeat(model.choose(scores), np.diff([*rows, len(test.labels)]))
 
 
 def _of_draws(scores: Floats, test: LabelledRows) -> tuple[Floats, Indices]:
-    """Mean scores of each draw, and its first row; a draw whose label changes counts once for each."""
+    """Mean scores and first row of each draw; a draw in which the label changes counts once for each label."""
     if test.draws is None:
         return scores, np.arange(len(scores))
     number = segment_numbers(test.segment, test.draws)
@@ -96,14 +97,14 @@ def _of_draws(scores: Floats, test: LabelledRows) -> tuple[Floats, Indices]:
 
 
 def best(predictions: Mapping[str, Predictions]) -> str:
-    """The attacker that was right most often; it is chosen on the tested windows, which flatters the attackers."""
+    """The attacker that was right most often; choosing it on the tested windows favours the attackers."""
     return max(predictions, key=lambda name: predictions[name].accuracy)
 
 
 def guess_from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels) -> Texts:
-    """Guesses of the sensitive label from the true useful labels (window, inference) alone.
+    """Guess the sensitive label from the true useful labels (window, inference) alone.
 
-    The rule is learnt on training labels. No protection that keeps the useful inferences can hide this much.
+    The rule is learnt on training labels. Protection that preserves the useful inferences cannot hide this much.
     """
     rule = _most_common(map(tuple, useful.tolist()), sensitive.tolist())
     (anything, _), *_ = Counter(sensitive.tolist()).most_common(1)
@@ -111,7 +112,7 @@ def guess_from_useful(useful: Labels, sensitive: Labels, *, test_useful: Labels)
 
 
 def _most_common(keys: Iterable[Any], labels: Iterable[object]) -> dict[Any, object]:
-    """For each key the label that stands beside it most often; the one met first where several do."""
+    """The most frequent label of each key; the first one met on a tie."""
     seen: dict[Any, Counter[object]] = {}
     for key, label in zip(keys, labels, strict=True):
         seen.setdefault(key, Counter())[label] += 1

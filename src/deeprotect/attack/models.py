@@ -1,4 +1,4 @@
-"""Inference models by name: what an app runs, and what an attacker runs.
+"""Inference models by name, for apps and attackers.
 
 Trees learn from features of a window, as published recognition apps do; the others from its samples.
 """
@@ -35,19 +35,19 @@ from deeprotect.training.window_features import WindowFeatures
 FILTERS, HIDDEN = 32, 128
 KERNELS = (5, 3)
 LONGEST = 20
-"""Samples after which a layer halves the window: long windows need no finer time."""
+"""Number of samples above which a layer halves the window: long windows need no finer time."""
 PARTS = 4
-"""Parts of the window over which the filters' answers are pooled."""
+"""Number of parts of the window over which filter outputs are pooled."""
 DROP = 0.5
 """Standard deviation of the noise that multiplies hidden values in training, in place of dropout."""
 SMOOTHING = 0.05
 SCHEDULE = Schedule(max_epochs=100, max_steps=800, batch_size=128, learning_rate=5e-3, patience=1_000_000)
 AT_ONCE = 4096
-"""Windows that are read in one go, so that memory does not grow with a table."""
+"""Windows processed at a time, so that memory does not grow with the table."""
 
 
 class ConvolutionalNetwork(nn.Module):
-    """Flat windows to one score per class: two convolutions, pooled, beside a summary of the window itself."""
+    """Maps flat windows to one score per class: two pooled convolutions, and summary statistics of the window."""
 
     def __init__(self, windows: Floats, channels: int, *, classes: int) -> None:
         super().__init__()
@@ -65,7 +65,9 @@ class ConvolutionalNetwork(nn.Module):
         self.first, self.last = unset(nn.Linear, self.found, HIDDEN), unset(nn.Linear, HIDDEN, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
-        series = torch.unflatten(self.standardise(windows), -1, (-1, self.channels)).mT  # as convolutions want it
+        series = torch.unflatten(
+            self.standardise(windows), -1, (-1, self.channels)
+        ).mT  # (row, channel, time), for convolutions
         answers = series
         for layer in self.convolutions:
             answers = functional.relu(layer(answers))
@@ -91,7 +93,7 @@ class _Loss(nn.Module):
 
 
 class ConvolutionalClassifier:
-    """Trained for a fixed number of steps, whatever the number of windows; the same seed gives the same network."""
+    """Trains for a fixed number of steps, whatever the number of windows; the same seed gives the same network."""
 
     def __init__(self, channels: int, *, seed: int) -> None:
         self.channels = channels
@@ -125,20 +127,20 @@ class ConvolutionalClassifier:
 
 TREES = 60
 LANDMARKS = 300
-"""Training windows that the kernel compares each window with."""
+"""Number of training windows that the kernel compares each window with."""
 KERNEL_PENALTY = 0.1
-"""Ridge's penalty in the kernel's space, where no vector is longer than one."""
+"""Ridge penalty in the kernel's space, where vectors are at most one long."""
 LEAST_VARIANCE = 1e-3
-"""Added to each value's variance in a class, as a share of the largest: released windows of a class repeat."""
+"""Added to each value's variance in a class, as a share of the largest, because a class's released windows repeat."""
 BOOSTED_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 600, 60, 5
-"""Boosting grows a tree per class and round: many classes get fewer rounds, so that none takes minutes."""
+"""Boosting grows a tree per class and round, so many classes get fewer rounds, to stay below minutes."""
 PRIOR_SHARE = 0.01
-"""Share of the prior in a posterior: a forest's zero means "seen in no leaf", it must not veto a pooled guess."""
+"""Share of the prior in a posterior: a forest's zero means "seen in no leaf" and must not veto a pooled guess."""
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What a model may know before it sees its training windows."""
+    """What a model knows before training."""
 
     rows: int
     channels: int
@@ -147,10 +149,10 @@ class ModelSpec:
 
 
 class CodeTable:
-    """What someone who knows the code book does with a released code: P(label | code), counted in training.
+    """What an attacker who knows the code book learns from a released code: P(label | code), counted in training.
 
-    Windows are one column of small integers. Each label's counts get one more per code on average, spread as the codes
-    are overall, so that a rare label tells little rather than too much. A code never seen tells nothing: the prior.
+    Windows are one column of small integers. Each label gets one extra count per code on average, spread like all
+    codes, so that a rare label claims too little rather than too much. An unseen code gives the prior.
     """
 
     def fit(self, windows: Floats, labels: NDArray[np.str_]) -> Self:
@@ -184,9 +186,10 @@ def _kernel_ridge(spec: ModelSpec) -> Any:
 
 
 class KernelMachine:
-    """A support-vector machine of Gaussian kernel on landmarks: an exact one takes rows² time for each pair of classes.
+    """A support-vector machine with a Gaussian kernel on landmarks: an exact one takes rows² time for each pair of
+    classes.
 
-    Windows that repeat, as a code book's do, count once, by their number: the same machine in a tenth of the time.
+    Repeated windows, as of a code book, are counted once with a weight: the same machine in a tenth of the time.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -200,7 +203,7 @@ class KernelMachine:
         rows = np.ascontiguousarray(np.column_stack([windows, numbers]), dtype=np.float64)
         keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         first, counts = np.unique(keys, return_index=True, return_counts=True)[1:]
-        order = np.argsort(first)  # as they came: where none repeats, nothing changes
+        order = np.argsort(first)  # in the original order, which changes nothing if none repeats
         self.machine.fit(self.features.transform(windows[first[order]]), labels[first[order]], counts[order])
         return self
 
@@ -214,7 +217,7 @@ def _gradient_boosting(spec: ModelSpec) -> Any:
         learning_rate=0.15,
         max_features=0.2,
         max_bins=63,
-        early_stopping=False,  # it would cut a held-out part that a class with one window cannot be in
+        early_stopping=False,  # would hold out a part, which fails for a class with one window
         random_state=spec.seed,
     )
     return _on_features(boosting, spec)
@@ -247,15 +250,15 @@ class TrainedModel:
     log_prior: Floats
     """Logarithm of each class's share of the training windows."""
     values: Floats | None = None
-    """What the classes stand for, where they are levels of a number."""
+    """Numeric values of the classes, if they are levels of a number."""
 
     @property
     def probabilistic(self) -> bool:
-        """Scores are logarithms of posteriors: each holds the prior once."""
+        """Whether scores are logarithms of posteriors, each including the prior once."""
         return hasattr(self.estimator, "predict_proba")
 
     def scores(self, windows: Floats) -> Floats:
-        """One column per class, larger is likelier."""
+        """One column per class; larger is likelier."""
         with single_thread():
             if self.probabilistic:
                 return self._log_posteriors(self.estimator.predict_proba(windows))
@@ -267,7 +270,7 @@ class TrainedModel:
         return np.asarray(np.log((1 - share) * probabilities + share * np.exp(self.log_prior)))
 
     def choose(self, scores: Floats) -> NDArray[np.str_]:
-        """The class of the highest score in each row; of a number the median."""
+        """The class with the highest score in each row, or the median for numbers."""
         if self.values is not None:
             return np.asarray(self.classes[medians(softmax(scores, axis=1), self.values)])
         return np.asarray(self.classes[scores.argmax(axis=1)])
@@ -292,7 +295,7 @@ def train(name: str, windows: Floats, labels: Labels, *, seed: int, channels: in
     texts = labels.astype(str)
     classes, counts = np.unique(texts, return_counts=True)
     spec = ModelSpec(len(windows), channels=channels, classes=len(classes), seed=seed)
-    # A single class cannot be told apart from anything, nor can windows that are all alike; most models refuse them.
+    # Most models refuse a single class, or windows that are all equal, because nothing can be distinguished.
     several = len(classes) > 1 and bool(np.ptp(windows, axis=0).any())
     estimator = MODELS[name](spec) if several else DummyClassifier()
     with single_thread():

@@ -1,6 +1,6 @@
-"""Models of the user's own: scikit-learn estimators that read windows in the policy's units, flattened.
+"""The user's own models: scikit-learn estimators on windows in the policy's units, flattened.
 
-A row is a window, index = time * channels + channel, as `deeprotect.windows` gives it.
+A row is a window, index = time * channels + channel, as in `deeprotect.windows`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ from deeprotect.training.labelled_windows import LabelledWindows, Labels
 from deeprotect.training.trainer import single_thread
 
 TRIED = 100
-"""Windows on which scores must lead to the same guesses as `predict`."""
+"""Number of windows on which scores must lead to the same guesses as `predict`."""
 ANOTHER = "another"
-"""What an estimator names that was no label where it learnt."""
+"""Placeholder for predictions that were not a training label."""
 
 
 class Carried:
-    """Travels to other processes with classes that a notebook or a script defined."""
+    """Can be sent to other processes, including classes defined in a notebook or a script."""
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), cloudpickle.dumps(vars(self)))
@@ -43,16 +43,16 @@ def _restored(kind: type, content: bytes) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class OwnModel(Carried):
-    """An estimator as it was given; each fit is of a clone, but for one inside a `FrozenEstimator`."""
+    """The user's estimator; each fit uses a clone, except inside a `FrozenEstimator`."""
 
     what: str  # in messages: "app 'mine'"
     name: str
     estimator: Any
     schema: Schema
-    inferences: tuple[str, ...]  # that it is asked about
+    inferences: tuple[str, ...]  # that it predicts
 
     def fit(self, windows: Floats, labels: Labels) -> "TrainedOwnModel":
-        """From flat scaled windows, as built-in models."""
+        """Fit to flat scaled windows, like built-in models."""
         texts = labels.astype(str)
         with running(self.what), single_thread():
             estimator = _clone(self.estimator)
@@ -68,7 +68,7 @@ class OwnModel(Carried):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainedOwnModel(Carried, TrainedModel):
-    """A fitted one; `reads` is the method that its scores come from."""
+    """A fitted own model; `reads` is the method that produces its scores."""
 
     schema: Schema
     reads: str
@@ -95,14 +95,14 @@ class TrainedOwnModel(Carried, TrainedModel):
 
 @dataclass(frozen=True, eq=False)
 class OwnMethod(Carried):
-    """A transformer of the user's own, whose output is what is released; it promises nothing that we know of."""
+    """The user's own transformer, whose output is released; it has no known guarantee."""
 
     name: str
     transformer: Any
     schema: Schema
 
     def fit(self, train: LabelledWindows, useful: Sequence[str], *, seed: int) -> Callable[[Floats], Floats]:
-        """A release of flat scaled windows; it learns from the training windows that have all useful labels."""
+        """Fit to the training windows that have all useful labels, and return a release of flat scaled windows."""
         what, known = f"method '{self.name}'", np.logical_and.reduce([train.labelled(name) for name in useful])
         labels = train.targets(useful)[known].astype(str)
         with running(what), single_thread():
@@ -123,7 +123,7 @@ class OwnMethod(Carried):
 
 
 def in_units(windows: Floats, schema: Schema) -> Floats:
-    """Flat scaled windows as an app meets them, still flat."""
+    """Flat scaled windows in the units that an app sees, still flat."""
     return schema.unscale(_shaped(windows, schema)).reshape(windows.shape)
 
 
@@ -134,7 +134,7 @@ def _shaped(rows: Floats, schema: Schema) -> Floats:
 def own_models(
     given: Mapping[str, Any], kind: str, *, windows: LabelledWindows, schema: Schema, inferences: Sequence[str]
 ) -> dict[str, OwnModel]:
-    """By name. One that was fitted before is asked about inferences of which it knows a class."""
+    """Own models by name; one that is already fitted is tested on inferences that share a class with it."""
     return {
         name: OwnModel(f"{kind} '{name}'", name, estimator, schema, _known(kind, name, estimator, windows, inferences))
         for name, estimator in given.items()
@@ -161,7 +161,7 @@ NEEDS = {"app": ("fit", "predict"), "attacker": ("fit", "predict"), "method": ("
 
 
 def loaded(given: Mapping[str, Any] | Sequence[str] | str, kind: str) -> dict[str, Any]:
-    """Estimators by name; of texts such as `apps:forest` the object `forest` of the module `apps`."""
+    """Estimators by name; a text such as `apps:forest` names the object `forest` in the module `apps`."""
     several = [given] if isinstance(given, str) else given
     pairs = several.items() if isinstance(several, Mapping) else [(each.partition(":")[2], each) for each in several]
     found: dict[str, Any] = {}
@@ -180,7 +180,7 @@ def loaded(given: Mapping[str, Any] | Sequence[str] | str, kind: str) -> dict[st
 
 
 def _imported(text: str, kind: str) -> Any:
-    """The object itself, or what a class or function of that name makes without arguments."""
+    """Import the object; a class or a function is called without arguments."""
     module, colon, name = text.partition(":")
     if not (module and colon and name):
         raise InputError(f"--{kind} {printable(text)}: write MODULE:OBJECT, for example --{kind} apps:forest")
@@ -196,12 +196,12 @@ def _imported(text: str, kind: str) -> Any:
 
 
 def _clone(estimator: Any) -> Any:
-    """Not fitted; a copy of what is no estimator of scikit-learn's."""
+    """An unfitted clone, or a copy if it is not a scikit-learn estimator."""
     return clone(estimator, safe=False)
 
 
 def _reads(estimator: Any, rows: Floats, classes: Texts) -> str:
-    """Probabilities where there are any, then scores of the classes (not of pairs of them), then bare guesses."""
+    """The method to use: probabilities if possible, then scores of classes (not pairs of them), then predictions."""
     if hasattr(estimator, "predict_proba"):
         return "predict_proba"
     if hasattr(estimator, "decision_function"):
@@ -216,7 +216,7 @@ def _reads(estimator: Any, rows: Floats, classes: Texts) -> str:
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Code of the user's: where it fails, the line names it, without its message, which may quote a cell."""
+    """Run the user's code; a failure names it, without the exception's message, which may quote a cell."""
     try:
         yield
     except DeeprotectError:

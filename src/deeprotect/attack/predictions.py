@@ -1,4 +1,4 @@
-"""Predictions beside the truth: what every accuracy, confidence interval and confusion matrix is made of."""
+"""Predictions with their true labels: the basis of accuracies, confidence intervals and confusion matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,21 +17,23 @@ Interval = tuple[float, float]
 
 
 def wilson(correct: int, total: int) -> Interval:
-    """Wilson's 95 % score interval (1927); unlike the textbook one it stays inside [0, 1] and off zero width.
+    """Wilson's 95 % score interval (1927); unlike the textbook interval it stays inside [0, 1] and never has zero
+    width.
 
-    It takes windows as independent. Neighbouring windows resemble each other, so the true interval is wider:
-    see `clustered`.
+    It treats windows as independent. Neighbouring windows resemble each other, so the true interval is wider: see
+    `clustered`.
     """
     if not 0 <= correct <= total or total == 0:
-        raise ValueError(f"{correct} correct of {total} is no share")
+        raise ValueError(f"{correct} correct of {total} is not a share")
     low, high = binomtest(correct, total).proportion_ci(method="wilson")
     return float(low), float(high)
 
 
 def of_people(accuracies: NDArray[np.float64]) -> Interval | None:
-    """95 % interval of the mean over people, Student's (1908): what to expect of people like these, not of these.
+    """Student's (1908) 95 % interval of the mean over people: for people like these, not for these people.
 
-    Few people differ much, and the interval says so; a bootstrap over ten of them would be too narrow. None for one.
+    Few people vary widely, and the interval reflects that; a bootstrap over ten of them would be too narrow. None for
+    one.
     """
     count = len(accuracies)
     if count < 2:
@@ -43,9 +45,9 @@ def of_people(accuracies: NDArray[np.float64]) -> Interval | None:
 def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:
     """95 % interval of the share of right predictions whose windows come in clusters (segments of one recording).
 
-    The hull of Wilson's interval and a bootstrap that draws whole clusters (Field and Welsh 2007). Fewer than five
-    clusters: Wilson's alone, for so few hardly say how much clusters differ, and their resamples repeat each other;
-    the true interval may then be much wider.
+    The hull of Wilson's interval and a bootstrap over clusters (Field and Welsh 2007). With fewer than five clusters,
+    Wilson's alone: they show too little of how much clusters differ, and their resamples repeat each other; the true
+    interval may then be much wider.
     """
     total = len(right)
     low, high = wilson(int(right.sum()), total)
@@ -59,8 +61,8 @@ def clustered(right: NDArray[np.bool_], cluster: NDArray[np.int64], *, seed: int
 
 
 def clustered_mean(values: NDArray[np.float64], cluster: NDArray[np.int64], *, seed: int = 0) -> Interval:
-    """95 % interval of a mean over windows that come in clusters, by a bootstrap that draws whole clusters; where
-    there are fewer than five, it draws windows, and the true interval may be much wider."""
+    """95 % interval of a mean over windows that come in clusters, by a bootstrap over clusters; with fewer than five
+    clusters, over windows, so the true interval may be much wider."""
     _, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
     if len(sizes) < FEWEST_CLUSTERS:
         place, sizes = np.arange(len(values)), np.ones(len(values), dtype=np.int64)
@@ -77,8 +79,8 @@ Texts = NDArray[np.str_]
 class Predictions:
     """One guess and the truth per tested window (or pool of windows), as numbers of `classes`.
 
-    `segment` numbers runs of neighbouring windows, which resemble each other; `person` the people that windows are of,
-    or other groups that are told apart, by the same number in all folds.
+    `segment` numbers runs of neighbouring windows, which resemble each other; `person` numbers people, or other groups,
+    with the same numbers in all folds.
     """
 
     classes: tuple[str, ...]
@@ -94,7 +96,7 @@ class Predictions:
 
     @classmethod
     def join(cls, parts: Sequence["Predictions"]) -> Self:
-        """Of several folds: a segment of one fold is not a segment of another."""
+        """Join predictions of several folds, with distinct segments."""
         first = np.cumsum([0, *(int(part.segment.max(initial=-1)) + 1 for part in parts)])[: len(parts)]
         segment = np.concatenate([part.segment + start for part, start in zip(parts, first, strict=True)])
         truth = np.concatenate([np.array(part.classes, dtype=str)[part.truth] for part in parts])
@@ -119,13 +121,13 @@ class Predictions:
 
     @property
     def distances(self) -> NDArray[np.float64]:
-        """Of an inference that is a number, how far each guess is off."""
+        """Error of each guess of a numeric inference."""
         values = np.array(self.classes, dtype=np.float64)
         return np.asarray(np.abs(values[self.guess] - values[self.truth]))
 
     @property
     def by_person(self) -> NDArray[np.float64]:
-        """The accuracy on each person, in their order."""
+        """The accuracy on each person, in order."""
         if self.person is None:
             return np.empty(0)
         number = np.unique(self.person, return_inverse=True)[1]
@@ -133,12 +135,12 @@ class Predictions:
 
     @property
     def counts(self) -> Indices:
-        """Tested windows of each class."""
+        """Number of tested windows of each class."""
         return np.bincount(self.truth, minlength=len(self.classes))
 
     @property
     def recall(self) -> list[float]:
-        """Of each class, how many of its windows are read right; 0 of those without any."""
+        """Share of each class's windows that are recognised; 0 for a class without windows."""
         right: list[float] = (
             np.bincount(self.truth, self.right, len(self.classes)) / np.maximum(1, self.counts)
         ).tolist()
@@ -151,14 +153,14 @@ class Predictions:
 
     @property
     def confusion(self) -> list[list[int]]:
-        """How often each class (row) was taken for each (column)."""
+        """How often each class (row) was predicted as each (column)."""
         counts = np.zeros((len(self.classes), len(self.classes)), dtype=np.int64)
         np.add.at(counts, (self.truth, self.guess), 1)
         table: list[list[int]] = counts.tolist()
         return table
 
     def either_way(self) -> "Predictions":
-        """Of two labels, all predictions turned round where most are wrong: a coin guessed in 20 % is known in 80 %."""
+        """Invert all predictions of two labels if most are wrong: being right in 20 % means knowing 80 %."""
         if len(self.classes) != 2 or self.accuracy >= 0.5:
             return self
         return replace(self, guess=1 - self.guess)

@@ -1,4 +1,4 @@
-"""How a table is split into folds, each with windows to train on and to test on that are never neighbours."""
+"""How a table is split into folds, each with training and test windows that are never neighbours."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deeprotect.errors import InputError, quoted
+from deeprotect.errors import ArgumentError, InputError, quoted
 from deeprotect.signals import Hold
 from deeprotect.training.labelled_windows import ALL, NONE, Indices, LabelledWindows, place_in, rank_in_group
 from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguous, folds, grouped, segments_of
@@ -14,23 +14,23 @@ from deeprotect.training.splits import ONE_WINDOW, Mask, apart, blocks, contiguo
 KINDS = ("time", "pieces", "recording", "group", "strangers")
 OWN = "own"
 ENROLLED = 0.5
-"""Share of the windows of strangers that attackers learn from."""
+"""Share of the strangers' windows that attackers learn from."""
 MOST_FOLDS = 100
 
 
 @dataclass(frozen=True)
 class SplitSpec:
-    """`kind`: in time inside recordings and runs of labels, by whole pieces of recordings, by whole recordings, or by
-    the windows' groups (people, say).
+    """`kind` says how to split: in time inside recordings and runs of labels, by pieces of recordings, by recordings,
+    or by the windows' groups, such as people.
 
-    With `strangers`, too, no group is on both sides, and attackers learn from the earlier windows of the tested groups
-    themselves: they have enrolled the strangers.
+    With `strangers`, no group is on both sides either, but attackers have enrolled the strangers: they learn from the
+    earlier windows of the tested groups.
 
-    One fold holds out a share, several are cross-validation; each repeat has a seed of its own. `most` limits the
-    windows to train on, and a third of it those to test on. With `enrol`, the first so many windows of each combination
-    of labels of each stranger are tested by nobody: their own coder learns from them. `tested` numbers the recordings
-    that are held out, where the caller has chosen them; with `own`, `sides` are windows to train on and to test on, one
-    pair for each fold, and `told` says in words where they come from.
+    One fold holds out a share, several are cross-validation; each repeat has its own seed. `most` limits the training
+    windows, and the test windows to a third of it. `enrol` is the number of first windows of each combination of labels
+    of each stranger that train the stranger's own coder and are not tested. `tested` numbers the held-out recordings,
+    if the caller chose them. With `own`, `sides` are the caller's training and test windows, a pair for each fold, and
+    `told` describes their origin.
     """
 
     kind: str = "time"
@@ -56,7 +56,7 @@ class SplitSpec:
             raise InputError("pieces are held out once; ask for one fold, and for repeats")
 
     def make_folds(self, windows: LabelledWindows, *, seed: int, hold: Hold = ONE_WINDOW) -> list["Fold"]:
-        """Of all repeats and folds; episodes of `hold` stay whole where time is cut."""
+        """The folds of all repeats; episodes of `hold` are not cut."""
         every = [fold for repeat in range(self.repeats) for fold in self._folds(windows, seed + repeat, hold)]
         return every if self.most is None else [fold.thinned(windows, self.most) for fold in every]
 
@@ -86,7 +86,7 @@ class SplitSpec:
 
     @property
     def words(self) -> str:
-        """For readers of a report."""
+        """A description for readers of a report."""
         if self.kind == OWN:
             return self.told + (f", {self.repeats} times" if self.repeats > 1 else "")
         how = {
@@ -102,9 +102,9 @@ class SplitSpec:
 
 
 def split_of_column(windows: LabelledWindows, column: str, values: Sequence[str]) -> SplitSpec:
-    """Windows all of whose rows have one of the values are tested; those of which none has are trained on.
+    """Test windows all of whose rows have one of the values; train on windows none of whose rows has.
 
-    Windows that hold both, and those next to a tested one, are used by nobody.
+    Mixed windows and training windows next to a tested one are left out.
     """
     assert windows.tested is not None
     test = windows.tested == ALL
@@ -112,21 +112,23 @@ def split_of_column(windows: LabelledWindows, column: str, values: Sequence[str]
     shown = ", ".join(values)
     if not (train.any() and test.any()):
         which = "every" if test.any() else "no whole"
-        raise InputError(f"--split {column}={shown}: {which} window has that; nothing is left to train or to test on")
+        reason = f"{which} window has that; nothing is left to train or to test on"
+        raise ArgumentError("split", reason, {column: shown})
     told = f"the column {quoted(column)}: {quoted(shown)} is tested, one window left out at the border"
     return SplitSpec(OWN, sides=((train, test),), told=told)
 
 
 def split_of_masks(windows: LabelledWindows, given: Iterable[Any]) -> SplitSpec:
-    """A pair of masks or of window numbers, to train on and to test on; or several pairs, as scikit-learn splits."""
+    """Split by a pair of masks or window numbers for training and testing, or by several pairs, as scikit-learn
+    yields."""
     pairs = list(given)
     if not all(isinstance(each, list | tuple) and len(each) == 2 and not np.isscalar(each[0]) for each in pairs):
         pairs = [tuple(pairs)]
     if not pairs or len(pairs[0]) != 2:
-        raise InputError(f"--split: {_PAIRS}")
+        raise ArgumentError("split", _PAIRS)
     sides = [(_mask(train, len(windows)), _mask(test, len(windows))) for train, test in pairs]
     if any((train & test).any() or not (train.any() and test.any()) for train, test in sides):
-        raise InputError("--split: there must be windows to train on, and others to test on")
+        raise ArgumentError("split", "there must be windows to train on, and others to test on")
     counted = "windows that the caller chose" if len(sides) == 1 else f"{len(sides)} folds that the caller chose"
     return SplitSpec(OWN, sides=tuple(sides), told=counted)
 
@@ -142,15 +144,15 @@ def _mask(given: Any, count: int) -> Mask:
         chosen = np.zeros(count, dtype=bool)
         chosen[side] = True
         return chosen
-    raise InputError(f"--split: {_PAIRS}, of the {count} windows of deeprotect.windows(table, policy)")
+    raise ArgumentError("split", f"{_PAIRS}, of the {count} windows of deeprotect.windows(policy, table)")
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Numbers of the windows to train on and to test on, and the seed of everything random on them.
+    """Numbers of the training and test windows, and the seed of everything random on them.
 
-    `enrolment`: which of the tested windows attackers learn from, and which they are tested on, where they do so.
-    `enrolled`: numbers of the windows, tested by nobody, from which tested people's own coders learn.
+    `enrolment`: the tested windows that attackers learn from and those that they are tested on, if they enrol.
+    `enrolled`: numbers of untested windows from which tested people's own coders learn.
     """
 
     train: Indices
@@ -167,7 +169,7 @@ class Fold:
 
 
 def _first_of_each(windows: LabelledWindows, strangers: Mask, count: int) -> Mask:
-    """The first windows, in time, of each combination of labels of each stranger; all labels must be there."""
+    """The first windows, in time, of each combination of labels of each stranger; all labels must occur."""
     if not count:
         return np.zeros(len(windows), dtype=bool)
     complete = strangers & np.logical_and.reduce([windows.labelled(name) for name in windows.labels])
@@ -179,13 +181,14 @@ def _first_of_each(windows: LabelledWindows, strangers: Mask, count: int) -> Mas
 
 
 def _some(windows: LabelledWindows, chosen: Indices, most: int, *, seed: int) -> Indices:
-    """A run somewhere in every segment, the same share of each: everyone stays in, neighbours stay together."""
+    """Sample a run in every segment, the same share of each, so that everyone is included and neighbours stay
+    together."""
     if len(chosen) <= most:
         return chosen
     random = np.random.default_rng(seed)
     segment = segments_of(windows[chosen])
     sizes = np.bincount(segment)
-    # Shares are rounded so that what is kept of the first k segments is never off by one window or more.
+    # Shares are rounded so that the total over the first k segments is off by less than one window.
     kept = np.diff(np.floor(np.cumsum(sizes) * (most / len(chosen)) + random.random()).astype(np.int64), prepend=0)
     starts = random.integers(sizes - kept + 1)
     place = place_in(segment)

@@ -45,11 +45,10 @@ def sentence(bundle: Bundle) -> str:
     found, useful = excess(bundle), quoted_all(bundle.policy.inferences.useful)
     if found is None:
         return f"{_UNKNOWN}{_why_not(bundle)}."
-    said = (
-        f"Beyond {useful} itself, anyone who sees {_one(bundle)} is right about anything else {found.words} more often "
-        "than by guessing"
-    )
-    return f"{said}{_surely(bundle, found)}"
+    who = f"Beyond {useful} itself, anyone who sees {_one(bundle)} is right about anything else"
+    if found.end is None:
+        return f"{who} more often than by guessing by {found.words}{_surely(bundle, found)}"
+    return f"{who} {found.words} more often than by guessing{_surely(bundle, found)}"
 
 
 def readings(bundle: Bundle) -> Iterator[str]:
@@ -75,7 +74,7 @@ def readings(bundle: Bundle) -> Iterator[str]:
             f"{labelled.words} more often{_estimated(labelled)}"
         )
     if counted["any_mix"] is not None and found.end is not None:
-        yield f"Whatever people do how often: at most {points(counted['any_mix'])} more often, from one draw."
+        yield f"In any mix of {_useful(bundle)}: at most {points(counted['any_mix'])} more often, from one draw."
 
 
 def _facts(found: Excess | None, bundle: Bundle, name: str, numbers: Any) -> Iterator[str]:

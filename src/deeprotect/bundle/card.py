@@ -20,9 +20,9 @@ from deeprotect.bundle.bundle import Bundle
 from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
+from deeprotect.policy.known_sensors import is_person
 from deeprotect.policy.policy import Policy, is_quick
 from deeprotect.policy.sections import LONGEST_NOTE, Number
-from deeprotect.policy.usual_names import is_person
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Opening, opening, promise, span
@@ -72,12 +72,13 @@ class Card:
     title: str
     opening: Opening
     sections: tuple[CardSection, ...]
+    reads: str = ""  # what an app still reads, in a sentence
     beyond: str = ""  # what anyone can read beyond the useful label, in a sentence
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """Of the opening, the one that an officer repeats first."""
-        return tuple(each for each in (self.beyond, *self.opening) if each)
+        """What an app reads, what anyone reads of anything else, what is promised, and what is not, which is last."""
+        return tuple(each for each in (self.reads, self.beyond, *self.opening) if each)
 
 
 def card(bundle: Bundle) -> str:
@@ -103,6 +104,7 @@ def card_of(bundle: Bundle) -> Card:
         f"Protector for {quoted_all(bundle.policy.inferences.useful, ', ')}",
         opening(bundle.mechanism.event, seconds=bundle.policy.seconds_per_draw),
         tuple(CardSection(title, tuple(lines)) for title, lines in sections.items()),
+        " ".join(_still_read(bundle)),
         beyond.sentence(bundle),
     )
 
@@ -175,6 +177,25 @@ def _open() -> Iterator[str]:
         "Recordings leave as 1, 2, … unless --keep-names is given. Time stamps pass through, or count from 0 with "
         "--relative-time. The number of rows, and that data was released, are not hidden."
     )
+
+
+def _still_read(bundle: Bundle) -> Iterator[str]:
+    """A sentence for each useful inference, of the windows that training held out."""
+    numeric = bundle.policy.inferences.numeric
+    for name, found in (each for result in bundle.manifest.results for each in result.useful.items()):
+        if name in numeric and {"error", "error_clean"} <= found.keys():
+            low, high = numeric[name].range
+            after, before = (f"{error * (high - low):.3g}" for error in (found["error"], found["error_clean"]))
+            yield (
+                f"What an unchanged app reads as {quoted(name)} is off by {after} {quoted(numeric[name].unit)} on "
+                f"released windows, on average, and by {before} on raw ones."
+            )
+        elif name not in numeric and {"app", "clean"} <= found.keys():
+            after, before = (f"{100 * share:.0f} %" for share in (found["app"], found["clean"]))
+            yield (
+                f"An unchanged app reads {quoted(name)} correctly in {after} of released windows and in {before} of "
+                "raw ones."
+            )
 
 
 def measured(bundle: Bundle) -> Iterator[str]:
@@ -413,4 +434,4 @@ def _section(section: CardSection) -> Iterator[str]:
 def _term(line: str) -> str:
     """What stands before a colon at the beginning, if it is short, is what the line is about."""
     head, colon, rest = line.partition(": ")
-    return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 24 and "“" not in head else escape(line)
+    return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 32 and "“" not in head else escape(line)

@@ -12,6 +12,8 @@ from deeprotect.policy import Policy
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
+MOST_NUMBERS = 1 << 12
+"""Scores or features of a window, where it has fewer values itself: those of a whole batch are held in memory."""
 
 
 def check_promise(policy: Policy, mechanism: Mechanism) -> None:
@@ -107,6 +109,9 @@ def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, di
     if shapes != (dim, code, code, dim):
         raise BundleError(f"the networks' shapes {shapes} do not fit windows of {dim} values and codes of {code}")
     last = encoder.layers[-1] if encoder.layers else None
+    numbers, most = max(code, sum(last.classes) if isinstance(last, Argmax) else 0), max(dim, MOST_NUMBERS)
+    if numbers > most:
+        raise BundleError(f"the encoder gives {numbers} numbers for a window, more than {most}; train again")
     if mechanism.scripts is not None and not (isinstance(last, Argmax) and last.labels == mechanism.scripts.labels):
         raise BundleError("scripts need an encoder that decides between just their labels; train again")
     rows = len(decoder.steps) if isinstance(decoder, OutputTable) else None

@@ -28,7 +28,7 @@ Version = Annotated[
     Field(pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}(\.?(a|b|rc|post|dev)[0-9]{1,8}){0,3}(\+[a-z0-9._-]{1,40})?$"),
 ]
 Package = Literal["deeprotect", "card", "torch", "scikit-learn", "numpy"]
-CARD_WORDING = "5"
+CARD_WORDING = "6"
 """Said in the manifest, which may be signed: where it says another, this version did not write the card."""
 Name = Literal["channel", "laplace", "paper", "baseline"]
 Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]

@@ -39,12 +39,12 @@ def describe(
     from deeprotect.bundle import Bundle
     from deeprotect.bundle.card import card, card_page
     from deeprotect.tables.atomic import whole_file
-    from deeprotect.tables.output_checks import refuse_output
+    from deeprotect.tables.outputs import Output
 
     if page is not None and as_json:
         raise InputError("--json prints the manifest and --html writes the card; ask for one at a time")
     if page is not None:
-        refuse_output(page, [bundle], force=force)
+        Output.at(page).check([bundle], force=force)
     found = Bundle.load(bundle)
     if page is not None:
         with whole_file(page) as stream:
@@ -99,9 +99,9 @@ def verify(
 
     Example: deeprotect verify protector --key public.pem
     """
-    from deeprotect import verbs
+    from deeprotect import api
 
-    report = verbs.verify(bundle, key=key)
+    report = api.verify(bundle, key=key)
     typer.echo(json_text(report.to_json()) if as_json else str(report))
     if not report.holds:
         raise typer.Exit(1)
@@ -121,10 +121,10 @@ def audit(
 
     Example: deeprotect audit protector --runs 1000000 --out audit.png
     """
-    from deeprotect import verbs
+    from deeprotect import api
 
     with bar("attacking") as progress:
-        result = verbs.audit(bundle, runs=runs, data=data, out=out, force=force, progress=progress)
+        result = api.audit(bundle, runs=runs, table=data, out=out, force=force, progress=progress)
     typer.echo(json_text(result.to_json()) if as_json else str(result))
     if not result.holds:
         raise typer.Exit(1)
@@ -144,10 +144,10 @@ def export(
     Example: deeprotect export protector --target browser --out protector-browser
     """
     from deeprotect.bundle import Bundle
-    from deeprotect.tables.output_checks import refuse_folder
+    from deeprotect.tables.outputs import Output
 
     folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
-    refuse_folder(folder, [bundle], force=force)
+    Output.at(folder).check_whole_folder([bundle], force=force)
     for line in _exported(target, Bundle.load(bundle), folder):
         typer.echo(line, err=True)
 
@@ -160,13 +160,13 @@ def _exported(target: str, bundle: "Bundle", folder: Path) -> Iterator[str]:
         targets.export_browser(bundle, folder)
         script = folder / targets.EMBEDDED / targets.SCRIPT
         yield f"{folder / targets.EXTENSION}: load it in chrome://extensions (developer mode, load unpacked)"
-        yield f"{script}: for a site that embeds it; about.html beside it says what that is worth"
+        yield f"{script}: for a site that embeds it; about.html beside it explains its limits"
     elif target == "device":
         digest = targets.export_device(bundle, folder)
         yield f"{folder / PROTECTOR}: import it into an app beside the npm package deeprotect"
         yield f"{folder / targets.SCRIPT}: the same package as one script, for an app that hosts an engine"
-        yield f"SHA-256 {digest}: pin it where the file is fetched from elsewhere"
+        yield f"SHA-256 {digest}: pin it if the file is fetched from elsewhere"
     else:
         targets.export_onnx(bundle, folder)
         manifest = folder / targets.MANIFEST
-        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} says how to draw and what to show"
+        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} explains how to draw and what to show"

@@ -23,14 +23,15 @@ def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
 
     Example: deeprotect demo --out out/demo
     """
-    from deeprotect import verbs
+    from deeprotect.api.evaluating import cores
     from deeprotect.cli.printing import results_table
     from deeprotect.evaluation.report.report_files import REPORT
     from deeprotect.evaluation.runs.demo import demo as run
+    from deeprotect.tables.outputs import Output
 
-    verbs.refuse_report(out, REPORT, force=force)
+    Output.at(out).check_report(REPORT, force=force)
     with bar("demo") as progress:
-        results = run(out, jobs=verbs.cores(), progress=progress)
+        results = run(out, jobs=cores(), progress=progress)
     results_table(results)
     typer.echo(f"\nReport: {out / 'report.html'}")
 
@@ -59,15 +60,15 @@ def evaluate(
     ] = None,
     apps: Annotated[
         list[str] | None,
-        Option("--app", metavar="MODULE:OBJECT", help="Also an app of your own, a scikit-learn estimator; repeatable."),
+        Option("--app", metavar="MODULE:OBJECT", help="Also your own app, a scikit-learn estimator; repeatable."),
     ] = None,
     attackers: Annotated[
         list[str] | None,
-        Option("--attacker", metavar="MODULE:OBJECT", help="Also an attacker of your own, likewise; repeatable."),
+        Option("--attacker", metavar="MODULE:OBJECT", help="Also your own attacker, an estimator; repeatable."),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        Option("--method", metavar="MODULE:OBJECT", help="Also a release of your own, a transformer; repeatable."),
+        Option("--method", metavar="MODULE:OBJECT", help="Also your own release method, a transformer; repeatable."),
     ] = None,
     split: Annotated[
         str,
@@ -107,13 +108,13 @@ def evaluate(
     Example: deeprotect evaluate --bundle protector --data held-back.csv --out report
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
     from deeprotect.cli.printing import print_seconds, results_table
 
     if apps or attackers or methods:
-        sys.path.insert(0, str(Path.cwd()))  # where modules named here are looked for; a script does not look there
+        sys.path.insert(0, str(Path.cwd()))  # for the user's modules; scripts do not search the current folder
     with bar("evaluating") as progress:
-        results = verbs.evaluate(**given, progress=progress)
+        results = api.evaluate(table=given.pop("data"), **given, progress=progress)
     results_table(results.to_json())
     for line in results.left_out:
         typer.echo(f"left out: {line}", err=True)
@@ -141,17 +142,17 @@ def tune(
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Propose ε, hold or script, window and mechanism for one goal; exit code 1 if nothing that was tried meets it.
+    """Propose ε, hold or script, window and mechanism for one goal; exit code 1 if no tried policy meets it.
 
     Example: deeprotect tune walk.csv policy.toml --accuracy 0.9 --out tuned
 
     Example: deeprotect tune walk.csv policy.toml --epsilon-per-hour 60 --out tuned
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
     with bar("tuning") as progress:
-        tuned = verbs.tune(**given, progress=progress)
+        tuned = api.tune(**given, progress=progress)
     typer.echo(f"proposed, of {len(tuned.tried)} policies tried: {tuned}")
     typer.echo(f"\nPolicy: {out / 'policy.toml'}\nReport: {out / 'report.html'}")
     if not tuned.holds:

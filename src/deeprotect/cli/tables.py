@@ -36,9 +36,9 @@ def check(
     Example: deeprotect check walk.csv policy.toml
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    report = verbs.check(**given)
+    report = api.check(**given)
     typer.echo(json_text(report.to_json()) if as_json else "\n".join(report.lines()))
     if report.problems:
         raise typer.Exit(1)
@@ -65,9 +65,9 @@ def prepare(
     Example: deeprotect prepare walk.csv --out clean.parquet --rate-hz 20 --unit acc=m/s2:g
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    counts = verbs.prepare(**given)
+    counts = api.prepare(**given)
     if as_json:
         typer.echo(json_text(counts.to_json(), indent=None), err=True)
         return
@@ -89,11 +89,11 @@ def inferences(
 
     Example: deeprotect inferences --sensor gyroscope
     """
-    from deeprotect import verbs
+    from deeprotect import api
     from deeprotect.cli.printing import inference_card, inferences_table
     from deeprotect.policy import Repository
 
-    repository, chosen = Repository.load(), verbs.inferences(name, sensor=sensor)
+    repository, chosen = Repository.load(), api.inferences(name, sensor=sensor)
     if as_json:
         typer.echo(json_text([each.model_dump(mode="json", exclude_none=True) for each in chosen]))
     elif name:
@@ -139,13 +139,13 @@ def fetch(
     """
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
-    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
+    from deeprotect.tables.outputs import Output
 
     if rate_hz is not None and out is None:
         raise InputError("--rate-hz is for the table that --out writes; give both")
     if out is not None:
-        refuse_unknown_kind(out)
-        refuse_output(out, [], force=force)
+        Output.at(out).check_kind()
+        Output.at(out).check(force=force)
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)
         progress(0.5)
@@ -160,7 +160,7 @@ def fetch(
 
 
 def init(
-    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; columns are known by its first rows.")],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; column types are guessed from its first rows.")],
     useful: Annotated[list[str], Option(metavar="LABEL", help="A label that the app may infer; repeatable.")],
     out: Annotated[Path, Option(metavar="POLICY", help="The policy to write.")],
     sensitive: Annotated[list[str] | None, Option(metavar="LABEL", help="A label to hide; repeatable.")] = None,
@@ -170,7 +170,7 @@ def init(
     window: Annotated[int | None, Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[
         float | None,
-        Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive; 11 with --slots)."),
+        Option(metavar="E", help="Privacy of one draw (default: 5, or 11 with --slots)."),
     ] = None,
     every: Annotated[
         str | None,
@@ -189,9 +189,9 @@ def init(
     Example: deeprotect init walk.csv --useful activity --sensitive person --out policy.toml
     """
     given = options(locals())
-    from deeprotect import verbs
+    from deeprotect import api
 
-    draft = verbs.init(**given)
+    draft = api.init(**given)
     for line in draft.notes:
         typer.echo(f"note: {line}", err=True)
     stream = draft.policy.stream
@@ -199,20 +199,20 @@ def init(
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a verb under the names that Python has for them; what was not given is left to its default."""
+    """The arguments of a verb under their Python names; arguments that were not given keep their defaults."""
     stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
     return stated | named(given["mapped"], given["columns"])
 
 
 def named(mapped: Sequence[str] | None, columns: str | None) -> dict[str, Any]:
-    """--map and --columns as Python has them."""
+    """--map and --columns as Python arguments."""
     from deeprotect.tables.csv_reader import column_names
 
     return {"map": pairs(mapped), "columns": column_names(columns)}
 
 
 def pairs(mapped: Sequence[str] | None, option: str = "--map", *, example: str = "time=Timestamp") -> dict[str, str]:
-    """What --map says: names and the columns that are meant; or another option of the same form."""
+    """Parse --map, or another option of the same form, into names and columns."""
     found: dict[str, str] = {}
     for text in mapped or ():
         name, equals, column = (part.strip() for part in text.partition("="))

@@ -1,4 +1,4 @@
-"""Public data sets by name: registry, fetching with verification, and loading as a tidy table."""
+"""Public data sets by name: registry, verified downloads, and loading as a tidy table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ __all__ = ["Dataset", "fetch", "load", "registry", "save"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded on first use: listing the registry needs neither pyarrow nor pooch."""
+    """Import on first use: listing the registry needs neither pyarrow nor pooch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'deeprotect.datasets' has no attribute '{name}'")
     from importlib import import_module

@@ -1,6 +1,6 @@
-"""A data set as the tidy table: one row per sample, its channels with units and public ranges, its labels.
+"""A data set as a tidy table: one row per sample, channels with units and public ranges, labels.
 
-It is written as a file: whole under its name, or not at all.
+Files are written atomically.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from deeprotect.errors import DatasetError
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.resampling import middles, slower
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 
-Label = str | NDArray[np.object_] | None  # for the whole recording, or row by row
+Label = str | NDArray[np.object_] | None  # one for the recording, or one per row
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Recording:
     labels: Mapping[str, Label]
 
     def slower(self, rate_hz: float, new_rate_hz: float) -> "Recording":
-        """The same piece at a lower rate; a row's label is the one in the middle of its time cell."""
+        """The same recording at a lower rate; a new row gets the label in the middle of its time cell."""
         if new_rate_hz > rate_hz:
             raise DatasetError(f"rate_hz = {new_rate_hz:g} is above the recorded {rate_hz:g} Hz; choose a lower one")
         if new_rate_hz == rate_hz:
@@ -102,7 +102,7 @@ def _label_column(value: Label, count: int) -> pa.Array:
 
 
 def save(dataset: Dataset, path: Path | str) -> Path:
-    """The tidy table, in the form that the suffix says; Parquet and Arrow keep units in the field metadata."""
+    """Write the tidy table in the suffix's format; Parquet and Arrow keep units in the field metadata."""
     with open_sink(path, dataset.table.schema) as sink:
         sink.write(dataset.table)
     return Path(path)

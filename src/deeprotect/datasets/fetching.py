@@ -1,4 +1,4 @@
-"""Getting a data set: from the publisher or from a local copy, verified, unpacked once into a cache; and loading it."""
+"""Fetching a data set from the publisher or a local copy, verified and unpacked once into a cache; and loading it."""
 
 import hashlib
 import shutil
@@ -22,9 +22,9 @@ def default_cache() -> Path:
 
 
 def fetch(name: str, *, source: Path | None = None, cache: Path | None = None) -> Path:
-    """The folder where the data set's files start; downloaded unless `source` or the cache has it.
+    """The folder that contains the data set's files; downloaded unless `source` or the cache has it.
 
-    `source` is a folder that holds NAME.tar.xz, NAME.zip or the unpacked folder NAME, or one of these itself.
+    `source` is a folder that contains NAME.tar.xz, NAME.zip or the unpacked folder NAME, or one of these itself.
     """
     entry = registry.entry(name)
     if entry.package is not None:
@@ -38,7 +38,7 @@ def fetch(name: str, *, source: Path | None = None, cache: Path | None = None) -
     try:
         return _unpack(entry, archive, home)
     finally:
-        archive.unlink()  # a wrong archive must not be found again next time
+        archive.unlink()  # do not find a wrong archive next time
 
 
 def locate(name: str, directory: Path | None = None) -> Path:
@@ -53,9 +53,9 @@ def locate(name: str, directory: Path | None = None) -> Path:
 
 
 def load(name: str, *, directory: Path | str | None = None, rate_hz: float | None = None) -> Dataset:
-    """The tidy table of a data set that is in the cache or in `directory`; never downloads.
+    """Load the tidy table of a data set in the cache or in `directory`; never downloads.
 
-    A `rate_hz` below the recorded rate averages over each new sample's time cell, so nothing aliases.
+    A `rate_hz` below the recorded rate averages over each new sample's time cell, which prevents aliasing.
     """
     entry = registry.entry(name)
     rate = entry.rate_hz if rate_hz is None else float(rate_hz)
@@ -75,7 +75,7 @@ def _reader(name: str) -> Any:
 
 
 def find_root(entry: DatasetEntry, folder: Path) -> Path | None:
-    """Where all of the entry's files are, in the order of its roots."""
+    """The first of the entry's roots that contains all its files."""
     for pattern in entry.roots:
         candidates = [folder] if pattern == "." else sorted(folder.glob(pattern))
         for root in candidates:
@@ -96,7 +96,7 @@ def _from_local(entry: DatasetEntry, source: Path, home: Path) -> Path:
     for path in (source / f"{entry.name}.tar.xz", source / f"{entry.name}.zip", source):
         if path.is_file():
             if not path.name.endswith((".tar.xz", ".zip")):
-                raise DatasetError(_how_to_get(entry, f"is not {path.name}, which is no .tar.xz or .zip"))
+                raise DatasetError(_how_to_get(entry, f"is not {path.name}: it is neither .tar.xz nor .zip"))
             _verify(path, entry.archive_sha256 if path.name.endswith(".tar.xz") else entry.address_sha256)
             return find_root(entry, home) or _unpack(entry, path, home)
     folder = source / entry.name
@@ -106,7 +106,7 @@ def _from_local(entry: DatasetEntry, source: Path, home: Path) -> Path:
 
 
 def _download(entry: DatasetEntry, folder: Path) -> Path:
-    pooch.get_logger().setLevel("WARNING")  # whoever calls reports progress
+    pooch.get_logger().setLevel("WARNING")  # the caller reports progress
     known_hash = f"sha256:{entry.address_sha256}" if entry.address_sha256 else None
     try:
         path = pooch.retrieve(entry.address, known_hash, fname=f"{entry.name}.download", path=folder)
@@ -127,7 +127,7 @@ def _verify(path: Path, sha256: str | None) -> None:
 
 
 def _known_files(entry: DatasetEntry, root: Path) -> Path:
-    """The root, refused where its files are not the published ones, as far as these are known."""
+    """The root; refused if known hashes differ from its files."""
     if entry.files_sha256 is None:
         return root
     listing = hashlib.sha256()
@@ -141,7 +141,7 @@ def _known_files(entry: DatasetEntry, root: Path) -> Path:
 
 
 def _unpack(entry: DatasetEntry, archive: Path, home: Path) -> Path:
-    """Into a temporary folder first: the cache never holds half a data set."""
+    """Unpack into a temporary folder first, so that the cache never contains half a data set."""
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

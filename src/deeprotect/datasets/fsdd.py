@@ -1,6 +1,6 @@
 """Spoken digits (free-spoken-digit-dataset): 6 speakers, 8 kHz sound as log-mel frames, 100 a second.
 
-Frames are numpy alone: a page of code, while an audio library would bring a compiler and a dozen packages.
+Frames need only numpy and a page of code; an audio library would need a compiler and a dozen packages.
 """
 
 import re
@@ -22,7 +22,7 @@ HOP = 80  # samples from frame to frame: 100 frames a second
 LENGTH = 256  # samples under the window, 32 ms
 BANDS = 32
 LOWEST_HZ = 60.0
-FLOOR_DB = -100.0  # about the quantisation noise of 16-bit sound; digital silence is put here
+FLOOR_DB = -100.0  # about the quantisation noise of 16-bit sound; also stands for digital silence
 FULL_SCALE = 32768.0
 NATIVE_HZ = RATE_HZ / HOP
 # 16-bit sound: from the noise of its last bit to full scale.

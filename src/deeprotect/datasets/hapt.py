@@ -36,12 +36,12 @@ ACTIVITIES = (
     "stand-to-lie",
     "lie-to-stand",
 )  # published numbers 1 to 12
-# The paper's three transport modes of case study 1; a postural transition is none of them.
+# The paper's three transport modes of case study 1; a postural transition has none of them.
 MODES = ("walk", "stairs", "stairs", "still", "still", "still") + (None,) * 6
 
 
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
-    """One recording per experiment; rows outside the published segments have no activity and no mode."""
+    """One recording per experiment; rows outside the published segments have neither activity nor mode."""
     segments = _numbers(root / "RawData" / "labels.txt", 5).astype(np.int64)
     for path in sorted((root / "RawData").glob("acc_exp*_user*.txt")):
         experiment, user = _experiment_and_user(path)

@@ -12,8 +12,8 @@ from deeprotect.datasets.dataset import Recording, triaxial
 from deeprotect.errors import DatasetError
 
 NATIVE_HZ = 50.0
-# An iPhone 6s: accelerometer at ±8 g, gyroscope at ±2,000 degrees per second. Core Motion parts acceleration into
-# gravity, which is one g whatever the phone does, and what the person adds to it.
+# An iPhone 6s: accelerometer at ±8 g, gyroscope at ±2,000 degrees per second. Core Motion splits acceleration into
+# gravity, which is always one g, and the acceleration that the person adds.
 CHANNELS = (
     *triaxial("user_acc", "g", 8.0),
     *triaxial("gravity", "g", 1.0),
@@ -35,7 +35,7 @@ GENDERS = {"0": "female", "1": "male"}
 
 
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
-    """One recording for each person and trial; a trial is of one activity."""
+    """One recording for each person and trial; a trial has one activity."""
     genders = _genders(root / "data_subjects_info.csv")
     for path in sorted((root / "A_DeviceMotion_data").glob("*_*/sub_*.csv"), key=_trial_and_person):
         activity, trial, person = _place(path)
@@ -59,7 +59,7 @@ def _trial_and_person(path: Path) -> tuple[int, int]:
 
 
 def _genders(path: Path) -> dict[int, str]:
-    """By the person's number."""
+    """Genders by the person's number."""
     table = csv.read_csv(path)
     rows = zip(table["code"].to_pylist(), table["gender"].to_pylist(), strict=True)
     return {int(code): GENDERS[str(gender)] for code, gender in rows}

@@ -1,4 +1,4 @@
-"""The data sets the project knows: where they come from, under which licence, and what they hold."""
+"""The registry of data sets: their origin, licence and content."""
 
 import tomllib
 from functools import cache
@@ -26,8 +26,8 @@ class Files(_Facts):
 class DatasetEntry(_Facts):
     """One data set; `archive_sha256` is the known NAME.tar.xz, `address_sha256` the publisher's own archive.
 
-    A publisher's archive whose hash we do not know has none: then the files are checked by `files_sha256`, or where
-    that is not known either, by name and count.
+    If the hash of a publisher's archive is unknown, its files are checked by `files_sha256` or, without that, by name
+    and count.
     """
 
     name: str
@@ -53,7 +53,7 @@ class DatasetEntry(_Facts):
 
 
 def parse(text: str) -> dict[str, DatasetEntry]:
-    """Entries by name from TOML; a wrong registry is refused as a whole."""
+    """Parse entries by name from TOML; an invalid registry is refused entirely."""
     try:
         tables = tomllib.loads(text)
         return {name: DatasetEntry(name=name, **table) for name, table in tables.items()}

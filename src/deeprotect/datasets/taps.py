@@ -19,7 +19,7 @@ CHANNELS = (
     *triaxial("gyro", "rad/s", GYROSCOPE_RAD_S),
 )
 LABELS = ("digit", "file")
-NATIVE_HZ = 50.0  # asked of the phone; about 48 arrive
+NATIVE_HZ = 50.0  # requested from the phone; about 48 arrive
 BEFORE_S = 0.2  # the hand moves before the digit is registered
 LASTING_S = 1.0
 
@@ -27,8 +27,8 @@ LASTING_S = 1.0
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
     """One recording per press: one second from 0.2 s before it. Split by `file`: some type 0 to 9 in order.
 
-    The published label is the last digit pressed, so a digit pressed twice running shows once. Presses less
-    than a second apart (2 in 100) share samples. A press too close to the end of its file is left out.
+    The published label is the last digit pressed, so a digit pressed twice in a row appears once. Presses less than a
+    second apart (2 in 100) share samples. A press too close to the end of its file is left out.
     """
     native_hz = max(rate_hz, NATIVE_HZ)
     for path in sorted(root.glob("password_training_*.csv")):
@@ -60,7 +60,7 @@ def _stream(table: pa.Table, sensor: str) -> tuple[Floats, Floats]:
 
 
 def _presses(table: pa.Table) -> Iterator[tuple[float, str]]:
-    """When the label changes to a digit: the moment of the press, and the digit."""
+    """The time of each press, which is where the label changes to a digit, and the digit."""
     labels: NDArray[np.object_] = table["label"].to_numpy()
     changed = np.concatenate([[True], labels[1:] != labels[:-1]])
     times = _seconds(table)

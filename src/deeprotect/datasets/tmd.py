@@ -1,8 +1,8 @@
 """Transport modes from phones (US-TransportationMode): 9 people, accelerometer, irregular in time.
 
-The logger wrote one event of one sensor at a time, at most 20 a second: a phone with many sensors has an
-accelerometer row every 0.05 to 0.4 s. Other sensors are left out because they are not there: of the 9 people,
-3 have no gyroscope at all and a fourth has a row every 1.7 s.
+The logger wrote one event of one sensor at a time, at most 20 a second: a phone with many sensors has an accelerometer
+row every 0.05 to 0.4 s. Other sensors are left out because they are incomplete: of the 9 people, 3 have no gyroscope
+and a fourth has a row every 1.7 s.
 """
 
 import re
@@ -19,7 +19,7 @@ from deeprotect.signals.schema import Floats
 CHANNELS = triaxial("acc", "m/s²", ACCELEROMETER_G * STANDARD_GRAVITY)
 LABELS = ("transport_mode", "person", "trip")
 LOGGER_HZ = 20.0
-LONGEST_GAP_S = 2.0  # rows further apart are two recordings: nothing is invented across a longer pause
+LONGEST_GAP_S = 2.0  # a longer pause begins a new recording, because interpolation would invent data
 SHORTEST_S = 2.0
 SAME_START_MS = 1000
 _NAME = re.compile(r"sensorfile_(.+)_(Bus|Car|Still|Train|Walking)_(\d+)\.csv")
@@ -29,9 +29,9 @@ _ROW = re.compile(rb"^(\d+),android\.sensor\.accelerometer," + rb",".join([_NUMB
 
 
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
-    """One recording per uninterrupted stretch, named TRIP-STRETCH; linear between the logger's rows.
+    """One recording per uninterrupted stretch, named TRIP-STRETCH, interpolated linearly between the logger's rows.
 
-    A rate below the logger's is averaged down from it. A rate above it adds rows, not information.
+    A lower rate than the logger's averages rows. A higher rate adds rows, not information.
     """
     for path, person, mode in _files(root):
         trip = path.stem.removeprefix("sensorfile_")
@@ -47,10 +47,10 @@ def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
 
 
 def _files(root: Path) -> Iterator[tuple[Path, str, str]]:
-    """Files with their person and mode; a trip that was logged twice at once is taken once.
+    """Files with their person and mode; a trip that was logged twice at once is used once.
 
-    Two loggers started within a second by one person share most of their rows, and would put the same
-    moments on both sides of a split.
+    Two logs that one person started within a second share most of their rows, and would put the same moments on both
+    sides of a split.
     """
     last_start: dict[tuple[str, str], int] = {}
     for path in sorted(root.glob("sensorfile_*.csv")):

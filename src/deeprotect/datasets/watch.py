@@ -1,4 +1,4 @@
-"""The wrist data that arrives inside the seglearn wheel: shoulder exercises, 10 people, 50 Hz."""
+"""The wrist data in the seglearn wheel: shoulder exercises, 10 people, 50 Hz."""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ GET_IT = "install the package that carries it: pip install seglearn==1.2.5"
 
 
 def folder() -> Path:
-    """Where the installed wheel keeps its data; seglearn is never imported (it needs more packages)."""
+    """The folder of the data in the installed wheel; seglearn is never imported, because it needs more packages."""
     spec = find_spec("seglearn")
     if spec is None or spec.origin is None:
         raise DatasetError(f"data set 'watch' is not here; {GET_IT}")
@@ -34,7 +34,7 @@ def folder() -> Path:
 def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
     """One recording per person, exercise and side (1 = right, 0 = left, as published).
 
-    Recordings are numbered: their names pass through a release, and a telling name would undo it.
+    Recordings are numbered, because names may pass through a release and would reveal labels.
     """
     data = _verified(root / "watch_dataset.npy")
     rows = zip(data["X"], data["y"], data["subject"], data["side"], strict=True)
@@ -48,7 +48,7 @@ def read(root: Path, *, rate_hz: float) -> Iterator[Recording]:
 
 
 def _verified(path: Path) -> dict[str, Any]:
-    """Unpickle only the one file we know: a pickle can run code."""
+    """Unpickle only the known file: a pickle can run code."""
     content = path.read_bytes() if path.is_file() else b""
     if len(content) != SIZE or hashlib.sha256(content).hexdigest() != SHA256:
         raise DatasetError(f"{path.name} is not the published file; {GET_IT}")

@@ -1,1 +1,1 @@
-"""The one engine inside other people's: Spark and Dask call one Arrow function on workers of theirs."""
+"""The release engine inside Spark and Dask, which call one Arrow function on their workers."""

@@ -1,4 +1,4 @@
-"""The one function that engines call: rows of whole recordings in, released rows out, in constant memory."""
+"""The function that engines call: rows of complete recordings in, released rows out, in constant memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,15 +12,17 @@ from deeprotect.errors import TableError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.tables import released
 from deeprotect.tables.fields import plain
+from deeprotect.tables.outputs import open_sink
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.sinks import open_sink
 
 
 def released_rows(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.Table]:
-    """Batches of whole recordings, each in one piece and in order of time; released ones with the job's columns."""
+    """Release batches of complete recordings, each in one piece and in order of time, with the job's columns."""
     read = pa.schema([job.source.field(name) for name in job.columns.read])
     reader = pa.RecordBatchReader.from_batches(read, _counted((_as(batch, read) for batch in batches), job))
-    named = PassThrough("named", job.passing.time)  # numbers are the job's: a worker has seen some recordings only
+    named = PassThrough(
+        "named", job.passing.time
+    )  # the job assigns numbers, because a worker sees only some recordings
     ledger, entropy = job.ledger(), SystemEntropy()
     with released(reader, job.bundle, mapping=job.mapping, ledger=ledger, entropy=entropy, passing=named) as tables:
         for rows in tables:
@@ -28,25 +30,25 @@ def released_rows(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.Ta
 
 
 def release_batches(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """The same as record batches."""
+    """Release as record batches."""
     for rows in released_rows(batches, job):
         yield from rows.to_batches()
 
 
 def write_released(path: Path, batches: Iterable[pa.RecordBatch], job: Job) -> None:
-    """The same into a file, which has its name when it is whole."""
+    """Release into a file, which appears under its name when it is complete."""
     with open_sink(path, job.output) as sink:
         for rows in released_rows(batches, job):
             sink.write(rows)
 
 
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Engines hand text on in more than one type."""
+    """Cast to the schema, because engines pass text in several types."""
     return pa.RecordBatch.from_arrays([batch.column(field.name).cast(field.type) for field in schema], schema=schema)
 
 
 def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """Each recording has the rows that it had when the job was planned, no more and no fewer, or nothing is whole."""
+    """Check that each recording has as many rows as when the job was planned."""
     counts: Counter[str] = Counter()
     person, person_of = job.columns.person_name, dict[str, str]()
     for batch in batches:
@@ -63,7 +65,7 @@ def _counted(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordB
 
 
 def _refuse_shared(recordings: pa.Array, people: pa.Array, person_of: dict[str, str]) -> None:
-    """A recording is one person's: each has one number, and one account pays for it."""
+    """Refuse recordings shared by several people: each has one number, and is charged to one account."""
     pairs = pa.table([plain(recordings), plain(people)], names=["recording", "person"])
     for each in pairs.group_by(["recording", "person"]).aggregate([]).to_pylist():
         name, person = str(each["recording"]), str(each["person"])
@@ -74,7 +76,7 @@ def _refuse_shared(recordings: pa.Array, people: pa.Array, person_of: dict[str, 
 
 
 def _numbered(rows: pa.Table, job: Job) -> pa.Table:
-    """Recordings under their numbers among all of the table."""
+    """Replace names of recordings by their numbers in the table."""
     place = job.output.get_field_index(job.recording)
     field, names = job.output.field(place), rows.column(place).combine_chunks().dictionary_encode()
     numbers = [job.parts[str(name)].number for name in names.dictionary.to_pylist()]

@@ -1,4 +1,4 @@
-"""Tables on Dask: every partition holds whole recordings, and is released by one task."""
+"""Tables on Dask: every partition contains complete recordings, and is released by one task."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from deeprotect.engines.job import Job, refuse_no_place
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import WHERE, Found
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
-from deeprotect.tables.output_checks import refuse_existing
+from deeprotect.tables.outputs import Output
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,10 +38,11 @@ def protect(
     keep_names: bool = False,
     relative_time: bool = False,
 ) -> Any:
-    """The released Dask frame of a Dask frame, or of Parquet files; with the columns, types and rows of `protect`.
+    """Return the released Dask frame of a Dask frame, or of Parquet files, with the columns, types and rows of
+    `protect`.
 
-    With a ledger it is computed where and as often as Dask likes, and its draws are made once. Without one it is
-    written once to `out`, a new folder that all workers can write to, and read from there.
+    With a ledger it is lazy, and draws are made once however often Dask computes it. Without a ledger it is written
+    once to `out`, a new folder that all workers can write to, and read from there.
     """
     import dask.dataframe as dd
     from dask import delayed
@@ -50,7 +51,7 @@ def protect(
     if place is None and out is None:
         refuse_no_place()
     if out is not None:
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
     client = _default(client)
     if place is not None:
         _refuse_unshared(place, client)
@@ -68,7 +69,7 @@ def protect(
     surveys = _computed([delayed(_survey)(each, job) for each in partitions], client)
     _refuse_spread(surveys, job.recording)
     job = job.of_parts(surveys)
-    sent = delayed(job, traverse=False)  # once to each worker, however many partitions it has
+    sent = delayed(job, traverse=False)  # sent once to each worker, for any number of partitions
     if out is None:
         meta = job.output.empty_table().to_pandas()
         return dd.from_delayed([delayed(_released)(each, sent) for each in partitions], meta=meta, verify_meta=False)
@@ -84,7 +85,7 @@ def _survey(frame: Any, job: Job) -> Found:
 
 
 def _refuse_spread(surveys: Sequence[Found], recording: str) -> None:
-    """Each recording is in one partition."""
+    """Refuse recordings that lie in several partitions."""
     where: dict[Any, int] = {}
     for number, survey in enumerate(surveys):
         for name in survey:
@@ -117,7 +118,7 @@ def _written(frame: Any, job: Job, path: Path, attempts: Path) -> None:
 
 
 def _paths(source: Any) -> list[Path]:
-    """Files on a disk, which workers open themselves; none where the source is anything else."""
+    """Files on a disk, which workers open themselves; empty for any other source."""
     given = [source] if isinstance(source, str | Path) else list(source)
     found = [
         [each] if each.is_file() else files.parquet_files(each) for each in (Path(each).absolute() for each in given)
@@ -133,7 +134,7 @@ def _run(work: Callable[[Any], Any], each: Sequence[Any], *, client: "Client | N
 
 
 def _default(client: "Client | None") -> "Client | None":
-    """The one that Dask would use where none is given."""
+    """The client that Dask uses by default."""
     from distributed import default_client
 
     try:
@@ -151,7 +152,7 @@ def _refuse_unshared(place: LedgerPlace, client: "Client | None") -> None:
 
 
 def _computed(tasks: Sequence[Any], client: "Client | None") -> list[Any]:
-    """What goes wrong on a worker, in one line."""
+    """Compute tasks; a worker's failure is reported in one line."""
     import dask
 
     try:

@@ -1,7 +1,7 @@
-"""Parquet files that hold whole recordings: one task releases one file, from the disk to the disk.
+"""Parquet files with complete recordings: one task releases one file, from disk to disk.
 
-Engines share out the tasks. Bringing recordings together and sorting them, which takes several times as long as the
-release, is left for tables that lie otherwise.
+The engine distributes the tasks. Only tables with another layout need gathering and sorting, which takes several times
+as long as the release.
 """
 
 import os
@@ -25,29 +25,30 @@ from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import Found, plain_names
 from deeprotect.tables.atomic import whole_folder
-from deeprotect.tables.several import is_own
+from deeprotect.tables.sources import is_own
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
-FINISHED = "_SUCCESS"  # as Hadoop and Spark leave it: schedulers wait for it, readers pass over it
+FINISHED = "_SUCCESS"  # Hadoop's and Spark's marker: schedulers wait for it, readers ignore it
 
 
 class OnWorkers(Protocol):
-    """An engine's: a function, called for each on some worker."""
+    """An engine's map function: calls a function for each item on some worker."""
 
     def __call__(self, work: Callable[[Asked], Answer], each: Sequence[Asked], /) -> list[Answer]: ...
 
 
 @dataclass(frozen=True)
 class FileSurvey:
-    """One file: its recordings, and whether each is in one piece and in order of time."""
+    """Survey of one file: its recordings, and whether each is in one piece and in order of time."""
 
     found: Found
     in_order: bool
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """All of a folder, as `protect` would read them; none where folders hold the values of a column (recording=…/)."""
+    """All files of a folder that `protect` would read; none if folder names hold the values of a column
+    (recording=…/)."""
     found = sorted(path for path in folder.rglob("*.parquet") if is_own(path.relative_to(folder)))
     return [] if any("=" in part for path in found for part in path.relative_to(folder).parts[:-1]) else found
 
@@ -55,7 +56,7 @@ def parquet_files(folder: Path) -> list[Path]:
 def planned(
     paths: Sequence[Path], bundle: Bundle | str | Path, run: OnWorkers, *, place: LedgerPlace | None, **options: Any
 ) -> "FileJob | None":
-    """The job of each file; None where an engine must bring recordings together and sort them first."""
+    """The job for each file; None if an engine must first gather and sort recordings."""
     job = Job.of(bundle, pq.read_schema(paths[0]), place=place, **options)
     surveys = run(partial(_survey, job=job), paths)
     names = [name for survey in surveys for name in survey.found]
@@ -73,7 +74,7 @@ class FileJob:
     files: tuple[tuple[Path, Found], ...]
 
     def write(self, out: Path, run: OnWorkers) -> None:
-        """All files, which appear under the output's name together; workers write to the same disk."""
+        """Release all files, which appear under the output's name together; workers write to the same disk."""
         job = replace(self.whole, parts={})
         with folder_of_attempts(out) as (folder, attempts):
             tasks = [
@@ -83,13 +84,13 @@ class FileJob:
             run(partial(_written, job=job), tasks)
 
     def _parts(self, found: Found) -> dict[str, Part]:
-        """A task is given the parts of its own file: a table may have a million."""
+        """The parts of one file for its task, because a table may have a million."""
         return {str(name): self.whole.parts[str(name)] for name in found}
 
 
 @dataclass(frozen=True)
 class Task:
-    """One file to release, where to, and where its attempts write until one of them is whole."""
+    """One file to release, its output, and the folder for attempts."""
 
     source: Path
     out: Path
@@ -111,7 +112,7 @@ def _survey(path: Path, job: Job) -> FileSurvey:
 
 
 class _Order:
-    """Whether each recording of a file is in one piece, and its rows in order of time."""
+    """Checks that each recording of a file is in one piece, with its rows in order of time."""
 
     def __init__(self, job: Job) -> None:
         self._job, self.holds = job, True
@@ -146,9 +147,9 @@ def _written(task: Task, job: Job) -> None:
 
 @contextmanager
 def folder_of_attempts(out: Path) -> Iterator[tuple[Path, Path]]:
-    """A folder of finished files, which gets its name in the end, and one in which attempts write.
+    """Two folders: one for finished files, which gets its final name at the end, and one for attempts.
 
-    The latter is moved away first: an attempt that lives on, on a worker that was given up, finds neither.
+    The folder of attempts is moved away first, so that a leftover attempt on an abandoned worker finds neither.
     """
     with whole_folder(out) as folder:
         attempts = folder / ".attempts"
@@ -162,7 +163,7 @@ def folder_of_attempts(out: Path) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def first_stays(out: Path, attempts: Path) -> Iterator[Path | None]:
-    """A name to write under. The first attempt to finish is the one that stays; a later one gets no name."""
+    """A name to write under. The first attempt to finish keeps it; a later one gets no name."""
     if out.exists():
         yield None
         return

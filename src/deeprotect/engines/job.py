@@ -1,4 +1,4 @@
-"""What a worker must know to release its share of a table, and what is refused before any worker is asked."""
+"""A distributed release: the information for workers, and the checks before any worker is called."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,18 +11,20 @@ import pyarrow.types as kinds
 from deeprotect.bundle import Bundle
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import WHERE, Found, Survey
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import Argument, InputError, Placeholder, TableError, printable
 from deeprotect.privacy.accounting import Spending
 from deeprotect.release.ledger import Ledger, MemoryLedger, Price
+from deeprotect.release.ledger.ledger import utc_now
+from deeprotect.release.ledger.limits import covered
 from deeprotect.release.tables import output_schema
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.passing import PassThrough
+from deeprotect.tables.roles import ColumnMap
 
 
 @dataclass(frozen=True)
 class Part:
-    """One recording of a table: its number among them, its rows, and a digest of what is in it."""
+    """One recording of a table: its number, its row count, and a digest of its content."""
 
     number: int
     rows: int
@@ -31,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Job:
-    """One release. It travels pickled, once for each worker process; a pickled bundle is checked as a file is."""
+    """One release. It is pickled once for each worker process; a pickled bundle is checked like a file."""
 
     bundle: Bundle
     mapping: ColumnMap
@@ -51,7 +53,7 @@ class Job:
         keep_names: bool = False,
         relative_time: bool = False,
     ) -> Self:
-        """On the driver: what can be seen to be wrong without a row is refused here."""
+        """Create a job on the driver, with all checks that need no rows."""
         loaded = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
         passing = PassThrough("named" if keep_names else "numbered", "relative" if relative_time else "absolute")
         job = cls(loaded, ColumnMap.of_release(loaded.policy, map), passing, source, place)
@@ -59,18 +61,19 @@ class Job:
         return job
 
     def survey(self) -> Survey:
-        """With a ledger, of what leaves: recordings go by their content there."""
+        """A new survey; with a ledger it hashes released columns, because the ledger identifies recordings by
+        content."""
         return Survey(self.recording, self.columns.kept if self.place else ())
 
     def surveyed(self, batches: Iterable[pa.RecordBatch]) -> Found:
-        """What some worker's share of the table holds."""
+        """Survey some worker's share of the table."""
         survey = self.survey()
         for batch in batches:
             survey.add(batch)
         return survey.found
 
     def of_parts(self, found: Iterable[Found]) -> Self:
-        """With all recordings, numbered in the order of their names; with a ledger, which is there from now on."""
+        """Add all recordings, numbered in the order of their names; with a ledger, create it if necessary."""
         survey = self.survey()
         for some in found:
             survey.merge(some)
@@ -80,7 +83,10 @@ class Job:
             entered(self.place, Price.of_bundle(self.bundle))
         digest = "{1} {2} {0}".format if self.place else lambda *_: ""
         each = enumerate(sorted(survey.found.items()), start=1)
-        return replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        whole = replace(self, parts={str(name): Part(n, sums[0], digest(*sums)) for n, (name, sums) in each})
+        if self.place is None:
+            whole._refuse_beyond_limits()
+        return whole
 
     @property
     def columns(self) -> Columns:
@@ -89,7 +95,7 @@ class Job:
 
     @property
     def recording(self) -> str:
-        """The column that names recordings; there is one."""
+        """The column that names recordings, which must exist."""
         return str(self.columns.recording_name)
 
     @property
@@ -98,18 +104,18 @@ class Job:
 
     @property
     def output(self) -> pa.Schema:
-        """As `protect` gives it."""
+        """The output schema, as in `protect`."""
         return self.passing.schema(output_schema(self.source, self.columns), self.columns)
 
     @property
     def spending(self) -> Spending:
-        """Of every draw of every part."""
+        """The cost of all draws of all parts."""
         episode = self.bundle.schema.window * self.bundle.hold.windows
         draws = sum(-(-part.rows // episode) for part in self.parts.values())
         return Spending.of(self.bundle.mechanism.event, draws)
 
     def ledger(self) -> Ledger:
-        """On a worker: one that forgets, or the one that all workers share."""
+        """The ledger on a worker: one in memory, or the one that all workers share."""
         price = Price.of_bundle(self.bundle)
         if self.place is None:
             return MemoryLedger(price)
@@ -117,22 +123,29 @@ class Job:
 
         return PartLedger(self.place, price, digests={name: part.digest for name, part in self.parts.items()})
 
+    def _refuse_beyond_limits(self) -> None:
+        """Workers without a ledger know nothing of each other's draws, so all of them must be within the limits."""
+        price = Price.of_bundle(self.bundle)
+        limits = replace(price.limits, when_spent="refuse")  # nobody could say which draws are placeholders
+        covered(limits, self.spending.draws, price, now=utc_now(), history=MemoryLedger(price))
+
     def _check_order(self) -> None:
-        """Rows of a distributed table have no order of their own, and no engine keeps one."""
+        """Require a time column: rows of a distributed table have no order of their own."""
         columns = self.columns
         if columns.recording_name is None:
             raise TableError(
-                f"{WHERE}: no column says which recording a row is of, so that rows cannot be shared out; "
-                "name it with map={'recording': 'COLUMN'} (--map recording=COLUMN)"
+                f"{WHERE}: no column names the recording of a row, so rows cannot be distributed; name it with ",
+                Argument("map", {"recording": Placeholder("COLUMN")}),
             )
         if columns.time_name is None:
             raise TableError(
-                f"{WHERE}: no column says when a row was, and rows of a distributed table have no other order; "
-                "name it with map={'time': 'COLUMN'} (--map time=COLUMN)"
+                f"{WHERE}: no column has the time of a row, and rows of a distributed table have no other order; "
+                "name it with ",
+                Argument("map", {"time": Placeholder("COLUMN")}),
             )
         when = self.source.field(columns.time_name).type
         if not (kinds.is_temporal(when) or kinds.is_integer(when) or kinds.is_floating(when) or kinds.is_decimal(when)):
-            name = printable(columns.time_name)  # texts sort as texts: 10 before 9
+            name = printable(columns.time_name)  # text sorts as text: 10 before 9
             raise TableError(
                 f"{WHERE}: column '{name}' is {when}, and rows are sorted by it; cast it to a number or time"
             )
@@ -140,11 +153,13 @@ class Job:
         kind = kind.value_type if kinds.is_dictionary(kind) else kind
         if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
             name = printable(columns.recording_name)
-            raise TableError(f"{WHERE}: column '{name}' is {kind}; cast it to text, for recordings go by their names")
+            raise TableError(
+                f"{WHERE}: column '{name}' is {kind}; cast it to text, because recordings are identified by name"
+            )
 
 
 def refuse_speculation(setting: str) -> None:
-    """Without a ledger: two attempts at one task would draw twice for the same rows."""
+    """Refuse speculation without a ledger: two attempts at one task would draw twice for the same rows."""
     raise InputError(
         f"{setting} runs a task twice at once, and without a ledger each attempt draws noise of its own for the same "
         "rows: a second release, whichever is kept. Turn it off, or give a ledger"
@@ -152,8 +167,8 @@ def refuse_speculation(setting: str) -> None:
 
 
 def refuse_no_place() -> None:
-    """Without a ledger a frame that is computed again is drawn again."""
+    """Refuse a lazy result without a ledger: each computation would draw again."""
     raise InputError(
-        "without a ledger a result is computed, and drawn, again whenever it is asked for or a worker is lost; "
+        "without a ledger a result is drawn again whenever it is recomputed, on request or after a worker is lost; "
         "give out=FOLDER, where it is written once, or a ledger"
     )

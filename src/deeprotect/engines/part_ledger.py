@@ -1,6 +1,6 @@
-"""A ledger for parts of a distributed table: a recording goes by its name and its content, on whichever worker it is.
+"""A ledger for parts of a distributed table: draws are keyed by a recording's name and content, on any worker.
 
-So an attempt that is made again asks for the draws of the first and is given them. docs/claims.md#retries-of-engines
+So a repeated attempt requests the same draws as the first one, and gets them. docs/claims.md#retries-of-engines
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ from deeprotect.signals import RecordingName
 
 
 def entered(place: LedgerPlace, price: Price) -> None:
-    """On the driver: a ledger is made where there is none, and the stream stands in it before any worker looks."""
+    """On the driver, create the ledger if necessary and enter the stream before any worker opens it."""
     StoredLedger(Database.existing_or_new(place.address), place.account, price)
 
 
 class PartLedger(StoredLedger):
-    """On a worker: recordings go by their names and `digests`; otherwise the ledger that it is made from."""
+    """A worker's view of the shared ledger: recordings are keyed by their names and `digests`."""
 
     def __init__(self, place: LedgerPlace, price: Price, *, digests: Mapping[str, str]) -> None:
-        """Never a new one, nor another than the driver's: it would know none of the draws that were made."""
+        """Open the driver's ledger; never create one, which would lack the draws made so far."""
         database = Database.existing(place.address)
         with database.reading() as connection:
             if connection.execute(select(streams.c.id).where(streams.c.name == place.account.stream)).first() is None:
@@ -37,12 +37,12 @@ class PartLedger(StoredLedger):
         self._digests = digests
 
     def of_table(self, table: Any, columns: Sequence[str]) -> StoredLedger:
-        """Whatever the share of the table: only its columns are the same on every worker."""
+        """The ledger for any share of the table; only the columns are the same on every worker."""
         del table
         return self.of_session("\n".join(("parts", *columns)))
 
     def of_person(self, person: str) -> "PartLedger":
-        """Their account, for the same recordings; who is charged alone waits for nobody else."""
+        """A person's account, for the same recordings; a person charged alone does not wait for others."""
         own, other = super().of_person(person), copy(self)
         other._account, other._entry, other._entered, other.tally = own._account, own._entry, False, own.tally
         return other

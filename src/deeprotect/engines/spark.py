@@ -1,4 +1,4 @@
-"""Tables on Spark: recordings are shared out, each sorted by time on one worker, and released there."""
+"""Tables on Spark: recordings are distributed, each sorted by time and released on one worker."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from deeprotect.engines.job import Job, refuse_no_place, refuse_speculation
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import CHANGED, Found, refuse_unnamed
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
-from deeprotect.tables.output_checks import refuse_existing
+from deeprotect.tables.outputs import Output
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -55,10 +55,10 @@ def protect(
     keep_names: bool = False,
     relative_time: bool = False,
 ) -> "DataFrame":
-    """The released table, with the columns, types and rows that `protect` gives.
+    """Return the released table, with the columns, types and rows that `protect` gives.
 
-    With a ledger it is computed where and as often as Spark likes, and its draws are made once. Without one it is
-    written once to `out`, a folder of Parquet or table:NAME, and read from there.
+    With a ledger it is lazy, and draws are made once however often Spark computes it. Without a ledger it is written
+    once to `out`, a folder of Parquet or table:NAME, and read from there.
     """
     place = LedgerPlace.of(ledger, stream, person=person, app=app)
     if place is None and out is None:
@@ -71,9 +71,9 @@ def protect(
 
 
 def refuse_at_once(source: str, out: str, bundle: Bundle, **options: Any) -> None:
-    """What can be seen of a folder without Spark, which takes seconds to start."""
+    """Check a folder without Spark, which takes seconds to start."""
     if paths := _files(source, out):
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
         Job.of(bundle, pq.read_schema(paths[0]), **options)
 
 
@@ -86,13 +86,13 @@ def protect_folder(
     place: LedgerPlace | None,
     **options: Any,
 ) -> Job:
-    """What `source` names, released into `out`: each a folder of Parquet, or table:NAME.
+    """Release `source` into `out`; each is a folder of Parquet, or table:NAME.
 
-    Files on a disk that all workers share are released one by one where every recording lies whole and in order in
-    one of them; anything else is shared out by recording, and sorted.
+    Files on a disk that all workers share are released one by one if every recording lies entirely and in order in one
+    of them; any other table is distributed by recording, and sorted.
     """
     if paths := _files(source, out):
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
         _refuse_unsafe(session, place)
         run = partial(_run, session)
         by_file = files.planned(paths, bundle, run, place=place, **options)
@@ -114,7 +114,7 @@ def planned(
     keep_names: bool = False,
     relative_time: bool = False,
 ) -> Job:
-    """The job and its parts, after every refusal that needs no worker of ours."""
+    """The job and its parts, after every check that needs no worker."""
     _refuse_unsafe(dataframe.sparkSession, place)
     source = arrow_schema(dataframe)
     job = Job.of(bundle, source, place=place, map=map, keep_names=keep_names, relative_time=relative_time)
@@ -122,7 +122,7 @@ def planned(
 
 
 def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
-    """The released frame, not computed yet."""
+    """The released frame, lazily."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     shared = dataframe.sparkSession.sparkContext.broadcast(job)
@@ -131,9 +131,9 @@ def release(dataframe: "DataFrame", job: Job) -> "DataFrame":
 
 
 def write(dataframe: "DataFrame", job: Job, out: str) -> None:
-    """Released once, and visible only when every part is there; what goes wrong on a worker is said in one line.
+    """Release once; the output appears when all parts are complete, and a worker's failure is reported in one line.
 
-    Into a folder on a disk, workers write themselves: handing rows back to Spark costs as much as the release.
+    Workers write to a folder on a disk themselves: returning rows to Spark costs as much as the release.
     """
     if _is_on_disk(dataframe.sparkSession, out):
         _write_by_workers(dataframe, job, Path(out).absolute())
@@ -147,19 +147,20 @@ def write(dataframe: "DataFrame", job: Job, out: str) -> None:
 
 
 def _ordered(dataframe: "DataFrame", job: Job) -> "DataFrame":
-    """Every recording whole in one partition, its rows by time."""
+    """Put every recording entirely into one partition, its rows ordered by time."""
     rows = dataframe.select(*map(column, job.columns.read))
     return rows.repartition(column(job.recording)).sortWithinPartitions(column(job.recording), column(job.time))
 
 
 def _is_on_disk(session: "SparkSession", out: str) -> bool:
-    """Not a table, nor an address, nor what such a name means where Hadoop's own file system is the default."""
+    """Whether the output is a path on a local disk: not a table, an address, or a path on a default remote file
+    system."""
     default = session.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS") or "file:///"
     return not out.startswith(TABLE) and "://" not in out and str(default).startswith("file:")
 
 
 def _write_by_workers(dataframe: "DataFrame", job: Job, out: Path) -> None:
-    refuse_existing(out, forcible=False)
+    Output.at(out).check_absent(replaceable=False)
     shared = dataframe.sparkSession.sparkContext.broadcast(job)
     with files.folder_of_attempts(out) as (folder, attempts):
         with said_in_one_line():
@@ -172,13 +173,13 @@ def _write_by_workers(dataframe: "DataFrame", job: Job, out: Path) -> None:
 
 
 def read(session: "SparkSession", source: str) -> "DataFrame":
-    """A folder of Parquet, or table:NAME."""
+    """Read a folder of Parquet, or table:NAME."""
     with said_in_one_line():
         return session.table(source.removeprefix(TABLE)) if source.startswith(TABLE) else session.read.parquet(source)
 
 
 def arrow_schema(dataframe: "DataFrame") -> pa.Schema:
-    """Of the columns that Arrow knows: the others cannot be channels, and stay behind."""
+    """The schema of the columns that Arrow supports; others cannot be channels, and are dropped."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
@@ -193,7 +194,7 @@ def arrow_schema(dataframe: "DataFrame") -> pa.Schema:
 
 
 class said_in_one_line:  # noqa: N801
-    """What a worker of ours raised, as it was raised there; of what others raise, the kind alone."""
+    """Re-raises a worker's DeeprotectError; of other failures it reports only the kind."""
 
     def __enter__(self) -> None:
         return None
@@ -230,29 +231,29 @@ def _explained(text: str) -> DeeprotectError:
 
 
 def _cause(text: str) -> str:
-    """The last of what caused what; in words where a system speaks that sees no cells, and otherwise its kind alone."""
+    """The last cause in a chain; its message only if it comes from the system and contains no cells, else its kind."""
     found = _CAUSED.findall(text) or _FAILED.findall(text)
     if not found:
-        return "it does not say why"
+        return "no reason given"
     kind, words = found[-1]
     name = kind.rpartition(".")[2]
     return f"{name}: {printable(words, 200)}" if words and _SYSTEM.match(kind) else name
 
 
 def is_local(master: str) -> bool:
-    """All of it in one process of this machine."""
+    """Whether everything runs in one process of this machine."""
     return re.fullmatch(r"local(\[.*\])?", master) is not None
 
 
 def column(name: str | None) -> "Column":
-    """Dots and blanks are part of a name."""
+    """A column by name; dots and spaces are part of the name."""
     from pyspark.sql import functions
 
     return functions.col(f"`{str(name).replace('`', '``')}`")
 
 
 def _refuse_unsafe(session: "SparkSession", place: LedgerPlace | None) -> None:
-    """What would be drawn twice: two attempts without a ledger, or one ledger for each machine."""
+    """Refuse settings that would draw twice: two attempts without a ledger, or a ledger for each machine."""
     context = session.sparkContext
     if place is None:
         if context.getConf().get(SPECULATION, "false").lower() != "false":  # Spark takes TRUE for true
@@ -261,14 +262,14 @@ def _refuse_unsafe(session: "SparkSession", place: LedgerPlace | None) -> None:
             if session.conf.get(setting, usual) != usual:
                 raise InputError(
                     f"without a ledger, {setting} must be Spark's own {usual}: another committer may show "
-                    "what an attempt drew that did not count. Set it back, or give a ledger"
+                    "the draws of a discarded attempt. Set it back, or give a ledger"
                 )
     if place is not None and not is_local(context.master):
         refuse_file(place.address, f"the cluster at {printable(context.master)}")
 
 
 def _files(source: str, out: str) -> list[Path]:
-    """Parquet files of a folder that this machine sees; none for tables and addresses."""
+    """Parquet files of a folder visible to this machine; none for tables and addresses."""
     if any(TABLE in each or "://" in each for each in (source, out)) or not Path(source).is_dir():
         return []
     return files.parquet_files(Path(source).absolute())
@@ -281,11 +282,11 @@ def _run(session: "SparkSession", work: Callable[[Any], Any], each: Sequence[Any
 
 
 def _surveys(dataframe: "DataFrame", job: Job) -> Iterator[Found]:
-    """Every recording, in one pass; with a ledger, what each task found in it."""
+    """Survey every recording in one pass; with a ledger, returns each task's findings."""
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    rows = dataframe.select(*map(column, job.columns.kept))  # not who it is of: digests are of what leaves
+    rows = dataframe.select(*map(column, job.columns.kept))  # without the person: digests cover released columns
     name = job.source.field(job.recording).type
     if job.place is None:
         found = rows.groupBy(column(job.recording).alias("name")).agg(f.count(f.lit(1)).alias("rows"))

@@ -1,4 +1,4 @@
-"""A Spark session for the command line; what is not there is said before Spark begins to look for it."""
+"""A Spark session for the command line; reports missing prerequisites before Spark starts."""
 
 import os
 import re
@@ -28,15 +28,15 @@ appender.file.fileName = {}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c: %m%n%ex
 """
-PANDAS = "PySpark does not yet fully support pandas"  # of it, only what hands Arrow on is used here
+PANDAS = "PySpark does not yet fully support pandas"  # only its Arrow interface is used here
 
 
 @contextmanager
 def session(master: str | None) -> Iterator["SparkSession"]:
-    """A session at a master, or at the one of `spark-submit`.
+    """A session at a master, or at the master of `spark-submit`.
 
-    The driver's log goes to a file of this user's alone, which stays, and is named, where Spark itself fails. Under
-    `spark-submit`, which has its own, it is left as it is.
+    The driver's log goes to a private file, which is kept, and named, if Spark itself fails. `spark-submit` keeps its
+    own logging.
     """
     _check_java()
     _check_master(master)
@@ -48,7 +48,7 @@ def session(master: str | None) -> Iterator["SparkSession"]:
     with _log_in_a_file():
         try:
             spark = (builder.master(master) if master else builder).getOrCreate()
-        except Exception as failure:  # of whatever kind: a gateway that died, a master that refused, a setting
+        except Exception as failure:  # of any kind: a dead gateway, a refusing master, a setting
             where, kind = printable(master or "the master of spark-submit"), type(failure).__name__
             raise DeeprotectError(f"Spark did not start at {where} ({kind}); its log says why") from None
         try:
@@ -91,13 +91,13 @@ def _check_java() -> None:
 
 
 def _check_master(master: str | None) -> None:
-    """Spark itself would try for a minute."""
+    """Check that a master answers: Spark itself would try for a minute."""
     if master is None:
         if "SPARK_ENV_LOADED" not in os.environ:  # set by spark-submit, which brings its own
             raise InputError("--engine spark needs --master: spark://HOST:PORT, or local[2] for this machine alone")
         return
     if re.fullmatch(r"local(\[[\w*,]+\])?", master) or not re.match(r"local|spark:", master):
-        return  # a resource manager's address is not ours to judge
+        return  # the address of a resource manager cannot be checked
     place = re.fullmatch(r"spark://([\w.-]+):(\d+)", master)
     if place is None:
         raise InputError(f"--master {printable(master)}: write spark://HOST:PORT, or local[2] for this machine alone")

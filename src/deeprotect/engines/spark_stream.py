@@ -1,9 +1,9 @@
-"""Streams on Spark: each device's rows on the clock as the gateway takes them, its episodes drawn by the one engine.
+"""Streams on Spark: each device's rows follow the gateway's clock, and the release engine draws its episodes.
 
-Devices are grouped by a hash of their name, and a group's draws of one batch are one transaction of the ledger: with
-a transaction for each device, two thousand devices waited for the disk. A group's state is one value in Spark's state
-store: `applyInPandasWithState` keeps one, in any store, and hands a group to Python once a batch.
-`transformWithState` has maps, lists and timers that nothing here would use, and needs RocksDB.
+Devices are grouped by a hash of their name, and a group's draws in one batch are one transaction of the ledger: with a
+transaction per device, two thousand devices waited for the disk. A group's state is one value in Spark's state store:
+`applyInPandasWithState` keeps one, in any store, and passes a group to Python once a batch. `transformWithState` has
+maps, lists and timers that are not needed here, and requires RocksDB.
 """
 
 import io
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 
 SILENCE_SECONDS = 60.0
 MOST_READINGS = 64
-"""For each sample that a device may have waiting: one that sends more begins anew, so that no state grows for ever."""
+"""Bytes for each sample that a device may have waiting; a device that sends more is restarted, which bounds the
+state."""
 MOST_ACCOUNTS = 1 << 16
-"""That a worker knows at once; beyond them it looks them up again."""
+"""Accounts cached by a worker; others are looked up again."""
 GROUPS = 128
-"""Of devices: enough for the cores of a cluster, and few enough that a group has many draws to make at once."""
+"""Number of groups: enough for the cores of a cluster, few enough that a group has many draws at once."""
 _GROUP, _DEVICE, _TIME, _NANOSECONDS = "__deeprotect_group", "__deeprotect_device", "__deeprotect_time_us", 1000
 Stored = dict[str, tuple[int, bytes]]
-"""A group between two batches: when each device was last heard of, in milliseconds, and its state."""
+"""A group's state between two batches: the time of each device's last row, in milliseconds, and its state."""
 
 
 def protect_stream(
@@ -59,11 +60,11 @@ def protect_stream(
     map: Mapping[str, str] | None = None,
     silence_seconds: float | None = SILENCE_SECONDS,
 ) -> "DataFrame":
-    """A streaming frame of released rows: the column of devices (`map={"recording": "device"}`), time and channels.
+    """Return a streaming frame of released rows: the device column (`map={"recording": "device"}`), time and channels.
 
-    `name` is the stream's in the ledger and must last: after a restart, even without its checkpoint, windows that were
-    drawn before are those that leave. A device that is silent for `silence_seconds` has ended, and may begin again;
-    with None it waits, as it must for a query that ends by itself (trigger availableNow).
+    `name` is the stream's name in the ledger and must not change: after a restart, even without its checkpoint, windows
+    that were already drawn are returned. A session ends when the device is silent for `silence_seconds`, and may begin
+    again; with None it waits, which a query that ends by itself needs (trigger availableNow).
     """
     session = dataframe.sparkSession
     if not is_local(session.sparkContext.master):
@@ -77,7 +78,7 @@ def protect_stream(
 
 @dataclass(frozen=True)
 class StreamJob:
-    """What every worker must know."""
+    """Shared information for all workers."""
 
     job: Job
     address: str
@@ -86,7 +87,7 @@ class StreamJob:
     silence_seconds: float | None
 
     def ledgers(self, devices: Iterable[str]) -> dict[str, StoredLedger]:
-        """Each device is its own person. Draws go by the name that lasts, so that they are known again."""
+        """A ledger account for each device, which counts as a person. Draws are keyed by the permanent name."""
         known, devices = _known(self.address, self.app, Price.of_bundle(self.job.bundle)), list(devices)
         new = [device for device in devices if device not in known]
         if new:
@@ -114,7 +115,7 @@ class DeviceState:
         return cls(ByTime(bundle.schema, phase=phase_of(device)), Episodes.by_time(bundle, ledger))
 
     def take(self, times_ns: Any, values: Any, channels: tuple[str, ...]) -> bool:
-        """Rows of one batch, in any order, as messages of the gateway; whether any of them was new."""
+        """Add rows of one batch, in any order, like messages of the gateway; return whether any of them was new."""
         order, late = np.argsort(times_ns, kind="stable"), self.clock.late
         times_ns, values = times_ns[order], values[order]
         for low, high in _messages(times_ns):
@@ -123,11 +124,11 @@ class DeviceState:
         return self.clock.late - late < len(times_ns)
 
     def finish(self) -> None:
-        """Nothing more comes; of a window whose end was never sent, the draw is made from what came before."""
+        """End the session; a window whose end was never sent is drawn from earlier windows."""
         self.episodes.take_by_time(self.clock.finish(), over=True)
 
     def to_bytes(self, plan: StreamJob) -> bytes:
-        """Without the bundle and the ledger, which every worker has."""
+        """Serialise without the bundle and the ledger, which every worker has."""
         out = io.BytesIO()
         _Pickler(out, plan.job.bundle).dump((__version__, plan.job.bundle.digest, self.clock, self.episodes))
         return out.getvalue()
@@ -136,7 +137,7 @@ class DeviceState:
     def from_bytes(cls, content: bytes, plan: StreamJob, ledger: StoredLedger) -> "DeviceState":
         version, digest, clock, episodes = _Unpickler(io.BytesIO(content), plan.job.bundle, ledger).load()
         if (version, digest) != (__version__, plan.job.bundle.digest):
-            raise StreamError("another bundle or version of deeprotect began this checkpoint; begin a new one")
+            raise StreamError("this checkpoint was started with another bundle or version of deeprotect; use a new one")
         return cls(clock, episodes)
 
 
@@ -161,7 +162,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _messages(times_ns: Any) -> Iterator[tuple[int, int]]:
-    """Stretches that a message of the gateway may cover."""
+    """Stretches as long as one message of the gateway may cover."""
     low = 0
     while low < len(times_ns):
         high = int(np.searchsorted(times_ns, times_ns[low] + (LONGEST_SECONDS - 1) * 10**9, side="right"))
@@ -213,10 +214,10 @@ def _on_worker(shared: "Broadcast[StreamJob]") -> Callable[..., Iterator[Any]]:
 
 
 def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *, now: int) -> dict[str, list[Leaving]]:
-    """One batch of a group: `stored` becomes what is kept of it; windows of each device that leave.
+    """Process one batch of a group: update `stored`, and return the released windows of each device.
 
-    Draws of all devices are charged, made and recorded in one transaction before anything leaves; a refusal gives its
-    own episode up, and no other.
+    Draws of all devices are charged, made and recorded in one transaction before any release; a refused draw drops only
+    its own episode.
     """
     silence = None if plan.silence_seconds is None else 1000 * plan.silence_seconds
     silent = {each for each, (seen, _) in stored.items() if silence is not None and now - seen >= silence}
@@ -231,7 +232,7 @@ def step(stored: Stored, rows: Mapping[str, tuple[Any, Any]], plan: StreamJob, *
     for device, (times_ns, values) in rows.items():
         if not live[device].take(times_ns, values, plan.job.bundle.schema.names):
             old.add(device)
-    ended |= old & silent  # late rows alone keep no device going: what comes next begins where its stamps are
+    ended |= old & silent  # late rows alone do not keep a session alive
     for device in ended:
         live[device].finish()
     left = _drawn({device: state.episodes for device, state in live.items()})
@@ -251,7 +252,7 @@ def _drawn(live: Mapping[str, Episodes]) -> dict[str, list[Leaving]]:
 
 
 def _by_device(frames: list[Any], plan: StreamJob) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Times in nanoseconds and values of each device's rows; one without a time or a device belongs to no window."""
+    """Times in nanoseconds and values of each device's rows; rows without a time or a device are dropped."""
     import pandas as pd
 
     rows = pd.concat(frames).dropna(subset=[_TIME, _DEVICE])
@@ -267,7 +268,7 @@ def _most_bytes(plan: StreamJob) -> int:
 
 
 def _released_rows(device: str, left: list[Leaving], job: Job) -> pa.Table:
-    """Rows with the device's own stamps and released values, in the types that came in."""
+    """Rows with the device's own stamps and released values, in the input's types."""
     readings = [each for one in left for each in one.ticket.with_values(one.window, job.bundle.schema.names)]
     times = np.concatenate([each.times_ns for each in readings])
     values = np.concatenate([each.values for each in readings])
@@ -279,14 +280,14 @@ def _released_rows(device: str, left: list[Leaving], job: Job) -> pa.Table:
 
 @lru_cache(maxsize=4)
 def _known(address: str, app: str, price: Price) -> dict[str, StoredLedger]:
-    """Accounts that a worker has entered, each once."""
+    """A cache of accounts that a worker has entered in the ledger."""
     del address, app, price
     return {}
 
 
 @lru_cache(maxsize=4)
 def _database(address: str) -> Database:
-    """One that is there; connections are kept, for every batch of every group is a transaction."""
+    """An existing database; connections are kept open, because every batch of every group is a transaction."""
     Database.existing(address)
     return Database.existing_or_new(address, keep_connections=True)
 

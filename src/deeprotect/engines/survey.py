@@ -1,4 +1,4 @@
-"""What is in each recording of a table, whatever the order of its rows and whichever engine reads them."""
+"""A survey of a table's recordings, independent of row order and of the engine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from deeprotect.errors import TableError
 
 Found = Mapping[Any, tuple[int, int, int]]
-"""By a recording's name: its rows, and two sums over what is in them."""
+"""For each recording's name: its row count, and two sums of row hashes."""
 WHERE = "the table"
-CHANGED = "the table changed while it was read; give one that stays as it is, such as files"
+CHANGED = "the table changed while it was read; give one that does not change, such as files"
 
 
 class Survey:
-    """Recordings as they come by: rows are counted, and their values in some columns hashed.
+    """Counts rows of recordings and hashes their values in some columns, in any order.
 
-    A digest is two sums over rows modulo 2^64, so that it is the same by file, on Spark and on Dask. It is not made
-    against forgers, who would gain nothing: recordings with one digest and one name share their draws.
+    A digest is two sums over rows modulo 2^64, so that it is the same by file, on Spark and on Dask. It does not resist
+    forgery, which would gain nothing: recordings with the same digest and name share their draws.
     """
 
     def __init__(self, recording: str, hashed: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ class Survey:
 
 
 def plain_names(names: pa.Array) -> pa.Array:
-    """Of recordings; a row without one is refused."""
+    """Names of recordings as text; a row without one is refused."""
     refuse_unnamed([names.null_count])
     return names.cast(names.type.value_type) if kinds.is_dictionary(names.type) else names
 
@@ -57,7 +57,7 @@ def refuse_unnamed(missing: Iterable[object]) -> None:
 
 
 def _row_hashes(rows: pa.RecordBatch) -> NDArray[np.uint64]:
-    """One for each row: the same for the same values, whatever width an engine gives them."""
+    """A hash for each row, equal for equal values, whatever width an engine gives them."""
     import pandas as pd
 
     mixed = np.zeros(rows.num_rows, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""What leaves beyond the useful label, on tested windows: misread draws, and what they can tell at most.
+"""What a release reveals beyond the useful label, on tested windows: misclassified draws and the resulting bound.
 
 docs/claims.md#what-leaves-beyond-the-useful-label
 """
@@ -20,29 +20,30 @@ from deeprotect.training.levels import distances
 from deeprotect.training.splits import Mask
 
 WHOLE = 1 << 40
-"""Draws of a stretch that is a whole recording."""
+"""Stands for a whole recording in a number of draws."""
 
 
 @dataclass(frozen=True)
 class Beyond:
-    """Of one row: the share of misread draws, and how much more often than by guessing anything else is named at most.
+    """For one row: the share of misclassified draws, and how much more often than by guessing anything else can be
+    named.
 
-    `at_most` is estimated on the tested windows, of one draw and of all of a recording; `surely` is its 95 % upper end
-    over recordings, where there are enough of them.
+    `at_most` is estimated on the tested windows, for one draw and for all of a recording; `surely` is its 95 % upper
+    end over recordings, if there are enough of them.
     """
 
     misread: float
     ci: Interval
-    labelled: float  # share of draws that have a useful label; others count as misread
+    labelled: float  # share of draws with a useful label; others count as misclassified
     at_most: Mapping[str, float]
     surely: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """Of each slot that a release of tested windows shows, whether it is misread, and of which draw and recording.
+    """For each slot of released test windows: whether it is misclassified, its draw and its recording.
 
-    `off`, of each useful inference that is a number: how far the coder's own level is off, window by window.
+    `off` holds, for each numeric useful inference, the error of the coder's own level, window by window.
     """
 
     tau: Fraction
@@ -54,7 +55,7 @@ class Misread:
 
     @classmethod
     def of(cls, windows: LabelledWindows, *, coding: Coding, useful: Sequence[str]) -> Self | None:
-        """None for noise on features, which has no codes."""
+        """Classify slots; None for noise on features, which has no codes."""
         tau = apart(coding.mechanism)
         if tau is None:
             return None
@@ -67,7 +68,7 @@ class Misread:
         return cls(tau, found.misread, found.draw, found.recording, found.truth != MISSING, off)
 
     def stretches(self, size: int) -> Iterator[tuple[int, np.ndarray[tuple[int], np.dtype[np.float64]]]]:
-        """Of each recording 1 − (1 − τ)^N for each of its stretches of so many slots."""
+        """For each recording, 1 − (1 − τ)^N over its stretches of `size` slots."""
         for recording in np.unique(self.recording):
             here = self.recording == recording
             counts = misread_draws(self.wrong[here], self.draw[here], length=size)
@@ -75,17 +76,17 @@ class Misread:
 
 
 def excess(folds: Sequence[Misread], size: int) -> float:
-    """The mean over all stretches of so many slots."""
+    """The mean over all stretches of `size` slots."""
     return float(np.concatenate([part for fold in folds for _, part in fold.stretches(size)]).mean())
 
 
 def excess_of_labelled(folds: Sequence[Misread]) -> float:
-    """Of single draws that have a useful label."""
+    """The mean over single draws that have a useful label."""
     return float(np.concatenate([float(fold.tau) * fold.wrong[fold.known] for fold in folds]).mean())
 
 
 def sum_up(folds: Sequence[Misread]) -> Beyond:
-    """Over all folds; a recording that several of them test counts once."""
+    """Summarise all folds; a recording tested in several of them counts once."""
     wrong = np.concatenate([fold.wrong for fold in folds])
     recording = np.concatenate([fold.recording for fold in folds])
     known = np.concatenate([fold.known for fold in folds])

@@ -1,4 +1,4 @@
-"""The evaluator of one fold: apps and attackers trained on raw windows, and what they read of a release."""
+"""The evaluator of one fold: trains apps and attackers on raw windows, then measures them on a release."""
 
 import time
 from collections import Counter
@@ -16,13 +16,13 @@ from deeprotect.attack.models import TrainedModel
 from deeprotect.attack.models import train as fit_model
 from deeprotect.attack.own_models import OwnMethod, OwnModel
 from deeprotect.attack.predictions import Predictions
-from deeprotect.errors import TableError
+from deeprotect.errors import Argument, Placeholder, TableError
 from deeprotect.evaluation.beyond import WHOLE, Misread
 from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions, WholeRecordings
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.fitting.blind import Told, blind
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import Mask
@@ -33,9 +33,9 @@ CODE_TABLE = "code_table"
 
 
 class ReleasedRows(NamedTuple):
-    """Released windows, flat and scaled (window, value); where there is one, the public code behind each.
+    """Released windows, flat and scaled (window, value), with the public code behind each, if there is one.
 
-    `draws` number the draws that windows come from, where several may come from one; of a script, its parts.
+    `draws` numbers the draws behind windows if several may share one; for a script, its parts.
     """
 
     windows: Floats
@@ -43,7 +43,7 @@ class ReleasedRows(NamedTuple):
     draws: Indices | None = None
 
     def only(self, chosen: Mask) -> "ReleasedRows":
-        """Of some windows."""
+        """The rows of the chosen windows."""
         code, draws = (None if each is None else each[chosen] for each in (self.code, self.draws))
         return ReleasedRows(self.windows[chosen], code, draws)
 
@@ -57,14 +57,14 @@ NONE_OWN: OwnModels = {}
 
 
 def _uncounted(_: LabelledWindows) -> None:
-    """A function with a name: releases travel to other processes."""
+    """A named function, because releases are sent to other processes."""
 
 
 @dataclass(frozen=True)
 class FoldRelease:
-    """From private to released windows: `draw` takes flat windows and how many of them each episode has.
+    """A release of private windows: `draw` takes flat windows and the number of windows in each episode.
 
-    `mechanism` names the one that training chose; `count` returns what its coder misreads.
+    `mechanism` names the one that training chose; `count` counts the draws that its coder misclassifies.
     """
 
     draw: Draw
@@ -73,7 +73,7 @@ class FoldRelease:
     count: Count = _uncounted
 
     def __call__(self, side: LabelledWindows) -> ReleasedRows:
-        """Each recording in its own episodes."""
+        """Release each recording in its own episodes."""
         episodes = side.episodes(self.hold)
         released = self.drawn(side, episodes)
         known = self.hold.windows == 1 or released.draws is not None
@@ -83,16 +83,16 @@ class FoldRelease:
         return self.draw(side.flat, run_lengths(episodes))
 
     def neighbours(self, windows: Floats) -> ReleasedRows:
-        """Windows that follow each other from the start of a recording."""
+        """Release consecutive windows from the start of a recording."""
         return self.draw(windows, run_lengths(np.arange(len(windows)) // self.hold.windows))
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Who infers what: the app's model, the attackers' models, how many windows an attacker pools.
+    """Apps and attackers: the app's model, the attackers' models, how many windows an attacker pools.
 
     `retrained` is the model of an app that learns from released windows: the app's own, another, or none. `own_apps`
-    stand beside the app, each also retrained; `own_attackers` are attackers like the others.
+    are the user's, each also retrained; `own_attackers` are attackers like the others.
     """
 
     app: str = "extra_trees"
@@ -114,11 +114,11 @@ class Setup:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of pools; where there are any, attackers also put together all tested windows of a recording."""
+        """Sizes of pools; if there are any, attackers also pool all tested windows of a recording."""
         return (*self.pools, WHOLE) if self.pools else ()
 
     def attackers_of(self, inference: str) -> list[str]:
-        """Of this inference: what was fitted elsewhere may know nothing of it."""
+        """The attackers on this inference; a prefitted one may not know its classes."""
         own = [name for name, each in self.own_attackers.items() if inference in each.inferences]
         return [*self.attackers, *own]
 
@@ -127,7 +127,7 @@ class Setup:
 
 
 class Stopwatch:
-    """Adds up the seconds of named stages; a stage inside another is taken off the outer one."""
+    """Adds up the seconds of named stages; a nested stage is subtracted from the outer one."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
@@ -147,12 +147,14 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Everything that does not depend on the release, made once: `apps` and `attackers` know raw windows only.
+    """All that does not depend on the release, prepared once: `apps` and `attackers` know only raw windows.
 
     `clean`, `raw` and `from_useful` are predictions on raw test windows, and from the true useful labels alone. `own`
-    are the user's own apps, with the same.
-    `enrolment` says which test windows attackers learn from, and which they are tested on; without it, they learn from
-    training windows and are tested on all. `enrolled` are windows of tested people from which their own coders learn.
+    holds the same for the user's own apps.
+
+    `enrolment` names the test windows that attackers learn from and those that they are tested on; without it, they
+    learn from training windows and are tested on all. `enrolled` holds windows of tested people from which their own
+    coders learn.
     """
 
     train: LabelledWindows
@@ -213,15 +215,15 @@ class Evaluator:
         return cls(train, test, setup, apps, clean, attackers, raw, from_useful, own, enrolment, enrolled)
 
     def rows(self, name: str) -> tuple[LabelledRows, LabelledRows]:
-        """Raw windows that carry a label of this inference, to learn from and to be tested on."""
+        """Raw training and test windows that have a label of this inference."""
         return labelled_rows(self.train, name), labelled_rows(self.test, name)
 
     def predictions(self, release: FoldRelease) -> FoldPredictions:
-        """Release both sides of the fold and see what apps and attackers still read."""
+        """Release both sides of the fold and measure apps and attackers."""
         return self.read(release(self.train), release(self.test), stopwatch=Stopwatch())
 
     def read(self, seen: ReleasedRows, tested: ReleasedRows, *, stopwatch: Stopwatch) -> FoldPredictions:
-        """What apps and attackers read of released windows, to learn from and to be tested on."""
+        """Measure apps and attackers on released windows, given those to learn from and those to test on."""
         with stopwatch("apps"):
             useful = {name: self._apps(name, seen, tested) for name in self.apps}
         with stopwatch("attackers"):
@@ -266,7 +268,7 @@ class Evaluator:
         )
 
     def _blind(self, name: str, enrolled: Side, attacked: Side) -> Mapping[int, Predictions]:
-        """What those reach who are told the true useful labels of several draws, and nothing else."""
+        """Accuracy of guessers who know only the true useful labels of several draws."""
         sides = [
             (side, np.arange(len(side)) if seen.draws is None else seen.draws) for side, seen in (enrolled, attacked)
         ]
@@ -278,7 +280,7 @@ class Evaluator:
         return self._guessed[cut]
 
     def _attacked(self, seen: ReleasedRows, tested: ReleasedRows) -> tuple[Side, Side]:
-        """What attackers learn from, and what they are tested on."""
+        """The attackers' training and test windows."""
         if self.enrolment is None:
             return (self.train, seen), (self.test, tested)
         early, late = ((self.test[mask], tested.only(mask)) for mask in self.enrolment)
@@ -289,7 +291,7 @@ class Evaluator:
 
 
 def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int, own: OwnModels = NONE_OWN) -> TrainedModel:
-    """By its name: one of the user's own, or a built-in one."""
+    """Fit a model by name: one of the user's own, or a built-in one."""
     if model in own:
         return own[model].fit(rows.rows, rows.labels)
     fitted = fit_model(model, rows.rows, rows.labels, seed=setup.seed, channels=channels)
@@ -297,21 +299,21 @@ def _fitted(model: str, rows: LabelledRows, *, setup: Setup, channels: int, own:
 
 
 def labelled_rows(side: LabelledWindows, name: str) -> LabelledRows:
-    """The raw windows that carry a label of this inference."""
+    """The raw windows that have a label of this inference."""
     labelled = side[side.labelled(name)]
     facts: Any = {"person": labelled.group, "numeric": name in side.numeric}
     return LabelledRows(labelled.flat, labelled.labels[name], labelled.recording, **facts)
 
 
 def _both(name: str, learn: Side, test: Side) -> tuple[LabelledRows, LabelledRows]:
-    """Released windows with labels of an inference, to learn from and to be tested on."""
+    """Released training and test windows with labels of an inference."""
     seen = [(labelled_rows(side, name), released.only(side.labelled(name))) for side, released in (learn, test)]
     first, second = (rows.with_rows(released.windows, released.draws) for rows, released in seen)
     return first, second
 
 
 def _codes(released: ReleasedRows) -> ReleasedRows:
-    """The code behind each window, as if it were what is released."""
+    """The code behind each window, in place of the released window."""
     assert released.code is not None
     return released._replace(windows=released.code[:, None].astype(float))
 
@@ -338,5 +340,6 @@ def _check_labelled(name: str, train: LabelledWindows, test: LabelledWindows) ->
     if not known[0] & known[1]:
         raise TableError(
             f"no class of '{name}' is on both sides of the split; split in another way, or measure new people, whose "
-            "earlier windows attackers have seen, with --strangers COLUMN"
+            "earlier windows attackers have seen, with ",
+            Argument("strangers", Placeholder("COLUMN")),
         )

@@ -1,4 +1,5 @@
-"""A stretch of one channel to look at, as it is and as each mechanism releases it; nobody's own unless asked for."""
+"""A stretch of one channel for a figure, raw and as each mechanism releases it; an average, unless raw data is asked
+for."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +13,15 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 
 SHOWN_WINDOWS = 10
-FEWEST_AVERAGED = 5  # people, or recordings where people are not told apart, whose mean may be shown
+FEWEST_AVERAGED = 5  # people (or recordings, if people are unknown) in a mean
 Shows = Literal["average", "public", "raw"]
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Neighbouring windows (window, value) and the channel to draw of them; released ones by name of their line.
+    """Consecutive windows (window, value), the channel to draw, and released windows by name of their line.
 
-    `epsilon` is the one at which they were released; `shows` and `origin` say what the windows are.
+    `epsilon` is that of the release; `shows` and `origin` describe the windows.
     """
 
     windows: Floats
@@ -36,17 +37,17 @@ class Excerpt:
         return self.schema.channels[self.place]
 
     def line(self, windows: Floats) -> Floats:
-        """The channel's samples in its unit, one after the other."""
+        """Consecutive samples of the channel, in its unit."""
         samples = windows.reshape(-1, self.schema.window, len(self.schema.channels))
         return self.schema.unscale(samples)[:, :, self.place].ravel()
 
 
 Choose = Callable[[LabelledWindows, Schema, float], Excerpt | None]
-"""From test windows, their schema and an ε; None where nothing may be shown."""
+"""Makes an excerpt from test windows, their schema and an ε; None if nothing may be shown."""
 
 
 def average(test: LabelledWindows, schema: Schema, epsilon: float) -> Excerpt | None:
-    """The mean over people of the first neighbouring windows of their runs; nobody's own samples."""
+    """The mean over people of the first windows of their runs, so that no person's samples are shown."""
     runs = neighbouring(test)
     shown = next((count for count in range(SHOWN_WINDOWS, 0, -1) if _people_with(runs, test, count)), 0)
     people = _people_with(runs, test, shown) if shown else {}
@@ -60,7 +61,7 @@ def average(test: LabelledWindows, schema: Schema, epsilon: float) -> Excerpt | 
 
 
 def one_recording(test: LabelledWindows, schema: Schema, epsilon: float) -> Excerpt:
-    """The liveliest channel, in the run of neighbours where it is liveliest among those long enough to show."""
+    """The channel that varies most, in the run where it varies most among the runs long enough to show."""
     runs, place = neighbouring(test), _liveliest(test)
     enough = min(SHOWN_WINDOWS, max(map(len, runs)))
     chosen = max((run for run in runs if len(run) >= enough), key=lambda run: test.samples[run][:, :, place].std())
@@ -68,7 +69,7 @@ def one_recording(test: LabelledWindows, schema: Schema, epsilon: float) -> Exce
 
 
 def neighbouring(windows: LabelledWindows) -> list[NDArray[np.int64]]:
-    """Windows by number, in runs of such that follow each other in time."""
+    """Numbers of windows, in runs that are consecutive in time."""
     borders = np.flatnonzero(~windows.followed[:-1]) + 1
     return np.split(np.arange(len(windows)), borders)
 
@@ -76,7 +77,7 @@ def neighbouring(windows: LabelledWindows) -> list[NDArray[np.int64]]:
 def _people_with(
     runs: list[NDArray[np.int64]], test: LabelledWindows, count: int
 ) -> dict[int, list[NDArray[np.int64]]]:
-    """Runs of at least so many windows by person, or nothing where that is too few people to hide in."""
+    """Runs of at least `count` windows by person; empty if there are too few people to hide in."""
     found: dict[int, list[NDArray[np.int64]]] = {}
     for run in runs:
         if len(run) >= count:

@@ -1,6 +1,7 @@
-"""From a plan to rows: what apps and attackers read of every release of it, summed up over folds.
+"""Experiments, from a plan to rows: apps and attackers on every release, summarised over folds.
 
-Also the policy's own promise elsewhere: held longer and longer, as scripts of a longer time, and on strangers."""
+Includes variants of the policy itself: longer holds, longer scripts, and new people.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
-from deeprotect.errors import InputError
+from deeprotect.errors import Argument, InputError, Placeholder
 from deeprotect.evaluation.beyond import Misread
 from deeprotect.evaluation.beyond import sum_up as sum_up_misread
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
@@ -42,16 +43,16 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
 
 PREPARED = 0.15
-"""Share of the time that goes into what does not depend on a release."""
+"""Share of the time spent on what does not depend on a release."""
 
 
 ReleaseOf = Callable[[FittedFold, Setting], FoldRelease]
-"""What is released: learnt on the fold, or something that is there already; known by its name in other processes."""
+"""Makes the release: trained on the fold, or given; a named function, for other processes."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, on which folds, by whom, in how many processes."""
+    """The settings to measure, the folds, the apps and attackers, and the number of processes."""
 
     settings: Sequence[Setting]
     setup: Setup = field(default_factory=Setup)
@@ -65,7 +66,7 @@ class Plan:
             raise InputError(f"jobs = {self.jobs} must be 1 or more")
 
     def nearest(self, epsilon: float) -> float:
-        """The measured ε nearest to this one."""
+        """The measured ε closest to this one."""
         measured = [setting.epsilon for setting in self.settings if setting.epsilon is not None]
         return min(measured, key=lambda each: abs(each - epsilon), default=epsilon)
 
@@ -76,7 +77,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Rows in the order of the plan, what was left out, windows to draw, sizes, and where the time went."""
+    """Rows in the plan's order, left-out methods, windows for a figure, sizes, and time per stage."""
 
     rows: list[Row]
     left_out: list[str]
@@ -87,12 +88,12 @@ class RunResult:
 
 
 class CellMeasure(NamedTuple):
-    """What one release gave: predictions of everyone who reads it, and some windows of it where they are wanted."""
+    """Measurements of one release: all predictions, and some released windows if requested."""
 
     predictions: FoldPredictions
     shown: Floats | None
-    mechanism: str | None = None  # that a protector came to have
-    misread: Misread | None = None  # by a coder that has codes
+    mechanism: str | None = None  # that training chose
+    misread: Misread | None = None  # for a coder with codes
 
 
 def run(
@@ -104,7 +105,7 @@ def run(
     release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
-    """All rows of a plan; where some windows are to be looked at, `choose` says which."""
+    """All rows of a plan; `choose` selects windows for a figure."""
     (found,) = run_together(windows, policy, [plan], choose=choose, release_of=release_of, progress=progress)
     return found
 
@@ -118,7 +119,7 @@ def run_together(
     release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> list[RunResult]:
-    """All rows of several plans, on the processes of the first, whose windows are looked at."""
+    """All rows of several plans, on the processes of the first plan, which also gives the windows for a figure."""
     folds = [Folds(plan.split, plan.setup, longest_hold(plan.settings, policy)) for plan in plans]
     with prepared_together(windows, policy, folds, jobs=plans[0].jobs) as runners:
         progress(PREPARED)
@@ -143,7 +144,7 @@ def measure_rows(
     release_of: ReleaseOf = FittedFold.release,
     progress: Progress = lambda _: None,
 ) -> RunResult:
-    """The same on folds that are prepared already."""
+    """All rows, on folds that are already prepared."""
     return sum_up(runner, runner.measure(rows_question(plan, release_of=release_of), progress=progress))
 
 
@@ -154,7 +155,7 @@ def rows_question(
 
 
 def sum_up(runner: Runner, results: CellResults[CellMeasure], *, excerpt: Excerpt | None = None) -> RunResult:
-    """Rows over all folds."""
+    """Summarise rows over all folds."""
     shown = {cell.setting.method.line: value.shown for cell, value in results.values.items() if value.shown is not None}
     return RunResult(
         rows=[row_of(setting, several, runner.policy) for setting, several in results.by_setting().items()],
@@ -167,7 +168,7 @@ def sum_up(runner: Runner, results: CellResults[CellMeasure], *, excerpt: Excerp
 
 
 def release_question(settings: Sequence[Setting], windows: Floats) -> Question[Floats]:
-    """Windows as each line releases them first, after it has learnt on the first fold; lines that cannot have none."""
+    """Windows as released by each line after training on the first fold; lines that cannot release have none."""
     return Question(settings, partial(_release, windows=windows), folds=1)
 
 
@@ -181,7 +182,7 @@ def _release(fold: FittedFold, cell: EvaluationCell, *, windows: Floats) -> Floa
 
 def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None, release_of: ReleaseOf) -> CellMeasure:
     release, shown, setting = release_of(fold, cell.setting), None, cell.setting
-    # Classical features are there for their numbers.
+    # Classical features are released only for their figures.
     drawn = cell.fold == 0 and setting.method.feature_extractor is None
     if excerpt is not None and drawn and setting.epsilon in (excerpt.epsilon, None):
         shown = release.neighbours(excerpt.windows).windows
@@ -189,7 +190,7 @@ def _measure(fold: FittedFold, cell: EvaluationCell, *, excerpt: Excerpt | None,
 
 
 def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> Row:
-    """One line of the results, from all folds joined."""
+    """One row of the results, from all folds."""
     method = _released(setting, several)
     joined = FoldPredictions.join([each.predictions for each in several])
     bounding = setting.epsilon if is_ldp(method.mechanism, method.guarantee) else None
@@ -218,27 +219,27 @@ def row_of(setting: Setting, several: Sequence[CellMeasure], policy: Policy) -> 
 
 
 def _released(setting: Setting, several: Sequence[CellMeasure]) -> Method:
-    """The method, with the mechanism that most folds chose where it was left to training."""
+    """The method, with the mechanism that most folds chose if training could choose."""
     chosen = Counter(each.mechanism for each in several if each.mechanism).most_common(1)
     return replace(setting.method, mechanism=chosen[0][0]) if chosen else setting.method
 
 
 SECONDS = (5, 10, 20, 30, 60, 120)
-"""Lengths that are tried, rounded to whole windows."""
+"""Lengths of holds to try, rounded to whole windows."""
 MOST = 4
 SCRIPT_SECONDS = (60, 120, 300, 600, 1200)
-"""Episodes of scripts that are tried, in slots of a twelfth."""
+"""Lengths of script episodes to try, in slots of a twelfth."""
 SLOTS, CHANGES = 12, 2
 WASTED = 0.02
-"""Share of draws that tell nothing, at the ε that a script is tried with."""
+"""Share of uninformative draws that determines the ε of a tried script."""
 DRAWS = (1, 2, 4, 8)
-"""That an attacker puts together."""
+"""Numbers of draws that an attacker pools."""
 FOLDS = 3
-"""Everybody is a stranger once."""
+"""Number of folds in which each person is a stranger once."""
 
 
 def hold_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
-    """One draw for each window, then for longer, while a recording holds two of them."""
+    """One draw per window, then longer holds, as long as a recording contains two of them."""
     window, longest = policy.stream.window_seconds, _longest(windows)
     counts = dict.fromkeys(max(1, round(seconds / window)) for seconds in SECONDS)
     held = [count for count in counts if 1 < count <= longest][:MOST]
@@ -248,7 +249,7 @@ def hold_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
 
 
 def script_settings(windows: LabelledWindows, policy: Policy) -> list[Setting]:
-    """The policy's own scripts, and others of two changes, while a recording holds two of them."""
+    """The policy's own scripts, and others with two changes, as long as a recording contains two of them."""
     own, privacy = own_setting(policy), policy.privacy
     mine = replace(own, every=privacy.every, slots=privacy.slots, changes=privacy.changes)
     return [*([] if privacy.slots is None else [mine]), *_tried_scripts(windows, policy)]
@@ -260,34 +261,35 @@ def _tried_scripts(windows: LabelledWindows, policy: Policy) -> Iterator[Setting
     for slot in dict.fromkeys(max(1, round(Fraction(seconds, SLOTS) / window)) for seconds in SCRIPT_SECONDS):
         if SLOTS * slot <= _longest(windows):
             scripts = Scripts(labels, SLOTS, CHANGES, slot).count
-            epsilon = ceil(2 * log(scripts / WASTED)) / 2  # at which few draws are wasted, in halves
+            epsilon = ceil(2 * log(scripts / WASTED)) / 2  # few draws are wasted; in steps of one half
             every, slots = duration(SLOTS * slot * window), duration(slot * window)
             yield replace(own_setting(policy), epsilon=epsilon, every=every, slots=slots, changes=CHANGES)
 
 
 def _longest(windows: LabelledWindows) -> int:
-    """Windows of an episode of which a recording holds two."""
+    """Longest episode, in windows, of which a recording contains two."""
     return int(np.bincount(windows.recording).max()) // 2
 
 
 def own_setting(policy: Policy) -> Setting:
-    """What the policy itself promises, by the code book's channel."""
+    """The policy itself, with the code book's channel."""
     return Setting(Method("channel", "rldp" if policy.erased else "ldp"), policy.privacy.epsilon)
 
 
 def holds_plan(windows: LabelledWindows, policy: Policy, plan: Plan) -> list[Plan]:
-    """By the plan's own apps and attackers, on whole pieces of recordings, so that changes inside episodes count."""
+    """Plans with the same apps and attackers on pieces of recordings, so that changes inside episodes count."""
     settings = [*hold_settings(windows, policy), *script_settings(windows, policy)]
     split = plan.split if plan.split.sides else SplitSpec("pieces", held_out=plan.split.held_out, most=plan.split.most)
     return [Plan(settings, replace(plan.setup, pools=DRAWS), split)] if len(settings) > 1 else []
 
 
 def strangers_plans(windows: LabelledWindows, policy: Policy, plan: Plan, *, column: str) -> dict[str, Plan]:
-    """On people who were `met` before, and on `strangers`; `windows` carry the people as their groups."""
+    """Plans on people known to the protector (`met`) and on `strangers`; `windows` have the people as groups."""
     people = len(np.unique(windows.groups))
     if people < 2 * FOLDS:
         raise InputError(
-            f"--strangers {column}: {people} people; it takes at least {2 * FOLDS} to meet some and not others"
+            Argument("strangers", Placeholder(column)),
+            f": {people} people; at least {2 * FOLDS} are needed for known and new ones",
         )
     most = plan.split.most
     splits = {"met": SplitSpec(most=most), "strangers": SplitSpec("strangers", folds=FOLDS, most=most)}
@@ -295,6 +297,6 @@ def strangers_plans(windows: LabelledWindows, policy: Policy, plan: Plan, *, col
 
 
 def strangers_rows(found: Mapping[str, RunResult]) -> tuple[dict[str, Row], list[str]]:
-    """Of people who were met and of strangers; without either there is nothing to compare, and why is said."""
+    """Rows of known and of new people; if one is missing there is nothing to compare, and the reasons are returned."""
     left_out = [f"new people: {reason}" for each in found.values() for reason in each.left_out]
     return {} if left_out else {name: each.rows[0] for name, each in found.items()}, left_out

@@ -1,27 +1,27 @@
-"""What can be compared: mechanisms with the guarantee asked of them, in one table; and what varies between releases."""
+"""Methods to compare: mechanisms with their guarantees, in one table; and the settings of a release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from deeprotect.errors import InputError
+from deeprotect.errors import Argument, InputError
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 
 FEATURES = "features"
-"""The default feature extractor without any noise: what minimisation alone does, and no promise."""
+"""The default feature extractor without noise: the effect of minimisation alone, without any promise."""
 ERASED = "erased"
-"""What a coder reads behind erased directions, without noise, as the paper draws its mode 2: only to compare."""
+"""The coder's classes after erasing directions, without noise, as the paper draws its mode 2; for comparison only."""
 SEVERAL_GUARANTEES = ("paper", "channel")
-"""Mechanisms that give more than one; their names are told apart by it."""
+"""Mechanisms that offer several guarantees; their lines are named by both."""
 Family = Literal["mechanism", "reference", "peer"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A mechanism with the guarantee it is asked to give; `feature_extractor` only where it is not the mechanism's own.
+    """A mechanism with the requested guarantee; `feature_extractor` only if it is not the mechanism's default.
 
-    A `peer` is what others do: nothing of ours is learnt for it.
+    A `peer` is a method by others: nothing of ours is trained for it.
     """
 
     mechanism: str
@@ -36,14 +36,14 @@ class Method:
 
     @property
     def made_of(self) -> str:
-        """What stands for the feature extractor in a table."""
+        """The name of the feature extractor in a table."""
         if self.mechanism in ("channel", ERASED):
             return "code book"
         return "none" if self.mechanism == "baseline" or self.peer else self.learnt
 
     @property
     def shared(self) -> str:
-        """What has to be learnt before any ε; methods that share it are measured in one process."""
+        """Identifies the training before any ε; methods that share it are measured in one process."""
         if self.peer:
             return self.mechanism
         if self.mechanism == ERASED or (self.mechanism, self.guarantee) == ("channel", "rldp"):
@@ -62,7 +62,7 @@ class Method:
 
     @property
     def draws_scripts(self) -> bool:
-        """Whether it can, where a policy has slots; other methods then hold one draw for the whole episode."""
+        """Whether the method releases scripts if a policy has slots; others hold one draw for the whole episode."""
         return self.mechanism == "channel"
 
     @property
@@ -71,12 +71,12 @@ class Method:
 
 
 def is_ldp(mechanism: str, guarantee: str) -> bool:
-    """Whether its ε holds between any two windows; a channel's does, behind erased directions as well."""
+    """Whether its ε holds between any two windows, as a channel's does even after erasing directions."""
     return guarantee == "ldp" or mechanism == "channel"
 
 
 def line_name(mechanism: str, guarantee: str) -> str:
-    """The mechanism, with its guarantee where one mechanism gives two."""
+    """The mechanism's name, with the guarantee if it offers two."""
     return f"{mechanism} {guarantee}" if mechanism in SEVERAL_GUARANTEES else mechanism
 
 
@@ -87,7 +87,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """A method in words and in drawings; some mean nothing without a sensitive inference."""
+    """A method in words and in figures; some need a sensitive inference."""
 
     words: str
     look: Look
@@ -95,9 +95,9 @@ class Description:
     needs_sensitive: bool = False
 
 
-_PAPER, _CHANNEL = "the paper's noise on its features", "a random channel between few codes"
-_LAPLACE = "certified noise on few features"
-# Colours after Okabe and Ito (2008): told apart by colour-blind readers, on light and on dark ground.
+_PAPER, _CHANNEL = "the paper's noise on its features", "a random channel between a few codes"
+_LAPLACE = "certified noise on a few features"
+# Colours after Okabe and Ito (2008): distinguishable for colour-blind readers, on light and dark backgrounds.
 DESCRIPTIONS = {
     Method("baseline", "ldp"): Description("noise on every sample", Look("#d55e00", "s")),
     Method("paper", "ldp"): Description(_PAPER, Look("#cc79a7", "^")),
@@ -108,11 +108,11 @@ DESCRIPTIONS = {
     Method(ERASED, "none"): Description(
         "sensitive directions erased, without noise", Look("#009e73", "h"), "reference", needs_sensitive=True
     ),
-    Method(FEATURES, "none"): Description("few features and back, without noise", Look("#868e96", "*"), "reference"),
+    Method(FEATURES, "none"): Description("a few features, without noise", Look("#868e96", "*"), "reference"),
 }
 ALL_METHODS = tuple(DESCRIPTIONS)
 MAIN_METHODS = tuple(method for method, each in DESCRIPTIONS.items() if each.family == "mechanism")
-"""Those that curves show; more lines than these cannot be told apart."""
+"""Methods that curves show; more lines could not be told apart."""
 BY_LINE = {method.line: description for method, description in DESCRIPTIONS.items()}
 WORDS = {method.mechanism: description.words for method, description in DESCRIPTIONS.items()}
 
@@ -122,7 +122,7 @@ def is_main(line: str) -> bool:
 
 
 def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str]]:
-    """Methods by mechanism, or all; and, for each that cannot be, why it is left out."""
+    """Methods of the named mechanisms, or all; and, for each that is not possible, why it is left out."""
     known = list(dict.fromkeys(method.mechanism for method in ALL_METHODS))
     for name in names:
         if name not in known:
@@ -135,7 +135,7 @@ def select(names: Sequence[str], policy: Policy) -> tuple[list[Method], list[str
 
 @dataclass(frozen=True)
 class Setting:
-    """A method at an ε, where it promises one; the others only where they are not the policy's."""
+    """A method at an ε, if it promises one; other fields only if they differ from the policy's."""
 
     method: Method
     epsilon: float | None = None
@@ -143,16 +143,16 @@ class Setting:
     every: str | None = None
     slots: str | None = None
     changes: int | None = None
-    enrolled: bool = False  # tested people have coders of their own, learnt from what the split keeps for that
-    own: bool = False  # the policy as it is, made as training makes it
+    enrolled: bool = False  # tested people have coders of their own, from enrolment windows
+    own: bool = False  # the policy itself, built as in training
 
     def __post_init__(self) -> None:
         if self.method.epsilon_matters and not (self.epsilon or 0.0) > 0.0:
-            raise InputError("epsilon must be positive, and there must be one")
+            raise InputError("give at least one epsilon; each must be positive")
 
     @classmethod
     def of(cls, policy: Policy) -> "Setting":
-        """The policy's own: its ε, its hold or script, its mechanism or the one that is chosen for it."""
+        """The policy's own setting: its ε, its hold or script, its mechanism or the one chosen for it."""
         return cls(Method(policy.privacy.mechanism, policy.privacy.guarantee), policy.privacy.epsilon, own=True)
 
     def policy(self, policy: Policy) -> Policy:
@@ -162,7 +162,7 @@ class Setting:
             "mechanism": self.method.mechanism,
             "guarantee": self.method.guarantee,
             "epsilon": self.epsilon,
-            "budget": {},  # the policy's limits are for its own epsilon
+            "budget": {},  # the policy's limits apply to its own epsilon
         }
         if not self.method.draws_scripts:
             privacy |= {"slots": None, "changes": None}
@@ -171,18 +171,18 @@ class Setting:
         return policy.vary(privacy=privacy, training=self.training)
 
     def hold(self, policy: Policy) -> Hold:
-        """How long a draw is held; methods that promise nothing draw nothing."""
+        """How long a draw is held; methods without a promise make no draws."""
         return self.policy(policy).hold if self.method.epsilon_matters and self.method.family != "peer" else Hold()
 
     @property
     def training(self) -> dict[str, Any]:
-        """What the policy's part on training has to say."""
+        """The training keys to change in the policy."""
         feature_extractor = {"feature_extractor": self.method.learnt}
         return feature_extractor if self.features is None else feature_extractor | {"features": self.features}
 
     @property
     def shared(self) -> str:
-        """What has to be learnt before this setting can be measured, and serves others, too."""
+        """Identifies the training needed before this setting can be measured, which other settings may share."""
         if self.method.mechanism == "auto":
             return Method("channel", self.method.guarantee).shared  # the channel is always among those it compares
         return self.method.shared if self.features is None else f"{self.method.shared}, {self.features} features"
@@ -190,18 +190,18 @@ class Setting:
 
 def check_seed(seed: int) -> None:
     if not 0 <= seed < 2**32:
-        raise InputError(f"--seed {seed} must be a whole number from 0 up, below 2^32")
+        raise InputError(Argument("seed", seed), " must be a whole number from 0 up, below 2^32")
 
 
 def longest_hold(settings: Sequence[Setting], policy: Policy) -> Hold:
-    """The longest time that a draw of any of them is held."""
+    """The longest hold among the settings."""
     return max((setting.hold(policy) for setting in settings), key=lambda hold: hold.windows)
 
 
 def grid(methods: Sequence[Method], epsilons: Sequence[float]) -> list[Setting]:
-    """Every method at every ε, or once where it promises nothing."""
+    """Every method at every ε, or once if it promises nothing."""
     if not epsilons:
-        raise InputError("epsilon must be positive, and there must be one")
+        raise InputError("give at least one epsilon; each must be positive")
     settings = [
         Setting(method, epsilon if method.epsilon_matters else None) for method in methods for epsilon in epsilons
     ]

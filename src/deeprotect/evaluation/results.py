@@ -1,4 +1,4 @@
-"""What an experiment found, in the shape of `results.json`; and a fold's predictions, from which it is summed up."""
+"""Results of an experiment, in the form of `results.json`, and the predictions of a fold that they summarise."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,18 +21,18 @@ from deeprotect.training.levels import error_limit, median_error
 SCHEMA = 3
 DIGITS = 4
 Line = dict[str, Any]
-"""Of a tidy table: one fact about one row."""
+"""A line of a tidy table: facts about one row."""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often each class (row) was taken for each (column)."""
+    """How often each class (row) was predicted as each (column)."""
 
     classes: Sequence[str]
     counts: Sequence[Sequence[int]]
 
     def renamed(self, names: Mapping[str, str]) -> "Confusion":
-        """Under other names, and in their order."""
+        """Rename and reorder the classes."""
         called = [names[each] for each in self.classes]
         order = sorted(range(len(called)), key=called.__getitem__)
         return Confusion([called[each] for each in order], [[self.counts[a][b] for b in order] for a in order])
@@ -40,7 +40,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Recall:
-    """How often the unchanged app reads one class right, of so many tested windows."""
+    """How often the unchanged app recognises one class, and the number of its tested windows."""
 
     name: str
     windows: int
@@ -50,7 +50,7 @@ class Recall:
 
 @dataclass(frozen=True)
 class OwnApp:
-    """Accuracies of an app of the user's own: before and after, and retrained on released windows."""
+    """Accuracies of the user's own app: before and after release, and retrained on released windows."""
 
     clean: float
     app: float
@@ -62,11 +62,12 @@ class OwnApp:
 class Useful:
     """Accuracies of one useful inference: the unchanged app before and after, the app retrained on released windows.
 
-    `apps` are the user's own, beside the built-in one.
-    `held`: the unchanged app when it reads all windows of a draw together; None where each window is a draw.
-    `by_person`: the unchanged app on each person (or group) alone, and `people_ci` the interval of their mean.
-    Of a number, mean absolute errors in its unit: of the unchanged app on released and on raw windows, of guessing the
-    median, of the coder before any noise, and the least that ε allows. Its accuracies count levels that are read right.
+    `apps` are the user's own, in addition to the built-in one. `held` is the accuracy of the unchanged app on all
+    windows of a draw together; None if each window is a draw. `by_person` is the unchanged app's accuracy on each
+    person (or group), and `people_ci` the interval of their mean.
+
+    For a number, mean absolute errors in its unit: of the unchanged app on released and on raw windows, of guessing the
+    median, of the coder before any noise, and the lowest that ε allows. Its accuracies count exactly recognised levels.
     """
 
     clean: float
@@ -91,37 +92,37 @@ class Useful:
 
     @property
     def saved(self) -> tuple[float, Interval] | None:
-        """Of a number, the share of the median's error that the unchanged app is spared, and its interval."""
+        """For a number, the share of the median's error that the unchanged app avoids, and its interval."""
         if self.mae is None or self.mae_ci is None or not self.mae_median:
             return None
         shares = [1 - each / self.mae_median for each in (self.mae, *reversed(self.mae_ci))]
         return shares[0], (shares[1], shares[2])
 
     def with_coder(self, off: Sequence[Floats]) -> "Useful":
-        """With what the coder's own levels are off, of the tested windows of each fold."""
+        """Add the errors of the coder's own levels, over the tested windows of each fold."""
         return replace(self, mae_coder=float(np.concatenate(off).mean())) if self.unit is not None and off else self
 
     @property
     def balanced(self) -> tuple[float, float] | None:
-        """Mean recall on raw and on released windows: a class counts, not its frequency."""
+        """Mean recall on raw and on released windows, which weighs all classes equally."""
         if not self.recall:
             return None
         return float(np.mean([each.clean for each in self.recall])), float(np.mean([each.app for each in self.recall]))
 
     @property
     def raw(self) -> float:
-        """As `Sensitive.raw`: on raw windows."""
+        """Accuracy on raw windows, like `Sensitive.raw`."""
         return self.clean
 
     @property
     def released(self) -> tuple[float, Interval]:
-        """By who counts, the unchanged app, with its interval."""
+        """Accuracy of the unchanged app, the one that counts, with its interval."""
         return self.app, self.app_ci
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Accuracies of attackers who put all tested windows of a recording (and label) together, of so many recordings."""
+    """Accuracies of attackers who pool all tested windows of a recording (and label); the number of recordings."""
 
     recordings: int
     raw: float
@@ -134,7 +135,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """Accuracies of attackers on one sensitive inference; `limit` is None where ε bounds nothing.
+    """Accuracies of attackers on one sensitive inference; `limit` is None if ε bounds nothing.
 
     `attackers` are the retrained ones, each with its accuracy; `adaptive` is the best of them.
     """
@@ -150,13 +151,13 @@ class Sensitive:
     limit: float | None
     attackers: Mapping[str, float] = field(default_factory=dict)
     pooled_raw: Mapping[int, float] = field(default_factory=dict)  # the same pools of raw windows
-    pooled_blind: Mapping[int, float] = field(default_factory=dict)  # by who is told those draws' useful labels only
+    pooled_blind: Mapping[int, float] = field(default_factory=dict)  # from those draws' useful labels only
     confusion: Confusion | None = None  # of the best retrained attacker
-    at_most: Mapping[int, float] = field(default_factory=dict)  # by so many draws, as far as the coder misreads them
+    at_most: Mapping[int, float] = field(default_factory=dict)  # bound by number of draws, from misclassified draws
     whole: Whole | None = None
 
     def bounded(self, folds: Sequence[Misread]) -> "Sensitive":
-        """With what nobody exceeds: guessing from useful labels, and what misread draws can add to it."""
+        """Add the bound on all accuracies: guessing from useful labels, plus what misclassified draws can add."""
         blind = {1: self.floor} | {size: max(self.floor, each) for size, each in self.pooled_blind.items()}
         bounds = {size: at_most(each, excess(folds, size)) for size, each in blind.items()}
         if self.whole is None:
@@ -166,18 +167,18 @@ class Sensitive:
 
     @property
     def released(self) -> tuple[float, Interval]:
-        """By who counts, the best retrained attacker, with its interval."""
+        """Accuracy of the best retrained attacker, the one that counts, with its interval."""
         return self.adaptive, self.adaptive_ci
 
     @property
     def floor(self) -> float:
-        """What no protection that keeps the useful labels can push an attacker below."""
+        """The accuracy that protection which preserves the useful labels cannot prevent."""
         return max(self.chance, self.from_useful)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One mechanism at one ε per window (None where it promises nothing); `promise` says what that ε is worth.
+    """One mechanism at one ε per window (None without a promise); `promise` describes that ε.
 
     `signal` is the mean absolute error of each channel in its unit, over the tested windows.
     """
@@ -191,39 +192,39 @@ class Row:
     promise: str
     signal: Mapping[str, float] = field(default_factory=dict)
     seconds_per_draw: float | None = None
-    slots: str | None = None  # of a script, where the draw is one
-    enrolled: bool = False  # by coders that have learnt a head for each tested person
-    own: bool = False  # what the policy itself asks for, made as training makes it
-    window: int | None = None  # samples, and seconds, where windows of several lengths are compared
+    slots: str | None = None  # time of a script's slots, if the draw is one
+    enrolled: bool = False  # coders have a head for each tested person
+    own: bool = False  # the policy itself, built as in training
+    window: int | None = None  # samples and seconds, if window lengths are compared
     window_seconds: float | None = None
-    beyond: Beyond | None = None  # of a coder with codes
+    beyond: Beyond | None = None  # for a coder with codes
 
     @property
     def epsilon_per_hour(self) -> float | None:
-        """Of any two streams, where ε bounds that: draws add up."""
+        """ε of any two streams per hour, if ε bounds that: draws add up."""
         if not is_ldp(self.mechanism, self.guarantee) or self.epsilon is None or self.seconds_per_draw is None:
             return None
         return self.epsilon * 3600 / self.seconds_per_draw
 
     @property
     def inferences(self) -> list[tuple[str, Useful | Sensitive]]:
-        """Useful ones first."""
+        """All inferences, useful ones first."""
         return [*self.useful.items(), *self.sensitive.items()]
 
     @property
     def line(self) -> str:
-        """The name of its curve in a picture."""
+        """The name of the row's curve in a figure."""
         return line_name(self.mechanism, self.guarantee)
 
     @property
     def head(self) -> Line:
-        """What tells it from other rows, in a table."""
+        """The columns that identify the row in a table."""
         names = ("line", "mechanism", "guarantee", "epsilon", "feature_extractor")
         return {name: getattr(self, name) for name in names}
 
     @property
     def lines(self) -> Iterator[Line]:
-        """One for each inference."""
+        """One line for each inference."""
         for name, useful in self.useful.items():
             low, high = useful.app_ci
             facts = _only(useful, "clean app") | {"app_low": low, "app_high": high}
@@ -255,18 +256,20 @@ class FormCheck:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Rows, and what is needed to get them again (`run`: command, versions, seed, data fingerprint).
+    """Rows, and the facts needed to reproduce them (`run`: command, versions, seed, data fingerprint).
 
-    `left_out` says which mechanisms have no row, and why.
+    `left_out` lists mechanisms without a row, with reasons.
     """
 
     rows: Sequence[Row]
     form: Sequence[FormCheck] = ()
-    holds: Sequence[Row] = ()  # the policy's own promise, each with draws that are held longer
-    strangers: Mapping[str, Row] = field(default_factory=dict)  # the same on people met before, and on others
+    holds: Sequence[Row] = ()  # the policy itself, with longer and longer holds
+    strangers: Mapping[str, Row] = field(default_factory=dict)  # the policy itself on known and on new people
     left_out: Sequence[str] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)  # where the time went: it never repeats
+    seconds: Mapping[str, float] = field(
+        default_factory=dict, compare=False
+    )  # time per stage, which never repeats exactly
 
     def frame(self) -> Any:
         """A pandas data frame, a line for each row and inference, as in tables/results.csv; needs pandas."""
@@ -281,7 +284,8 @@ class Results:
         return f"<{len(self.rows)} rows{head}{read}>"
 
     def numbered(self, inferences: Collection[str]) -> "Results":
-        """With classes of these inferences as numbers, the best read first: in no order that a list of names has."""
+        """Replace the classes of these inferences by numbers, the best recognised first, which hides their alphabetical
+        order."""
         numbers = {name: self._numbers(name) for name in inferences}
         row = partial(_numbered, numbers=numbers)
         return replace(
@@ -292,7 +296,7 @@ class Results:
         )
 
     def _numbers(self, inference: str) -> dict[str, str]:
-        """By class, the same in all rows."""
+        """Numbers by class, the same in all rows."""
         shares: dict[str, float] = {}
         for row in (*self.rows, *self.holds, *self.strangers.values()):
             found = dict(row.inferences).get(inference)
@@ -304,7 +308,7 @@ class Results:
 
     @property
     def broken(self) -> list[str]:
-        """What does not hold: form that is not kept, or a reading of the policy's own release that its ε rules out."""
+        """Failed checks: lost form, or an accuracy on the policy's own release that its ε rules out."""
         lines = [f"{check.name}: {check.found}" for check in self.form if not check.holds]
         for row in (row for row in self.rows if row.own):
             for name, each in row.inferences:
@@ -337,7 +341,7 @@ def _read_of(name: str, facts: Useful | Sensitive) -> str:
 
 
 def may_be_people(results: Results, windows: LabelledWindows) -> list[str]:
-    """Which inferences have classes that may be people: sensitive ones wherever nobody says who people are."""
+    """Inferences whose classes may be people: all sensitive ones if people are unknown."""
     return [
         name
         for row in results.rows[:1]
@@ -363,7 +367,7 @@ def _numbered(row: Row, *, numbers: Mapping[str, Mapping[str, str]]) -> Row:
 
 
 def _plain(value: Any) -> Any:
-    """Only what JSON has: text keys, lists, and floats of as many digits as the measurement carries."""
+    """Convert to JSON's types: text keys, lists, and floats with the digits that the measurement supports."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -374,14 +378,14 @@ def _plain(value: Any) -> Any:
 ByAttacker = Mapping[str, Predictions]
 Pools = Mapping[int, ByAttacker]
 WithPools = Mapping[str, tuple[Predictions, Mapping[int, Predictions]]]
-"""Of each attacker, window by window and by the size of a pool."""
+"""Predictions of each attacker on single windows, and by the size of a pool."""
 
 
 @dataclass(frozen=True)
 class Apps:
-    """Predictions of one useful inference: raw windows, released ones, released ones by a retrained app.
+    """Predictions of one useful inference: on raw windows, on released ones, and on released ones by a retrained app.
 
-    `held`: by the unchanged app from all windows of a draw together, where several come from one.
+    `held`: the unchanged app's predictions from all windows of a draw together, if several share one.
     """
 
     clean: Predictions
@@ -423,13 +427,13 @@ class Apps:
 
     @property
     def summed_up(self) -> OwnApp:
-        """As one of the user's own."""
+        """Summarise as one of the user's own apps."""
         retrained = None if self.retrained is None else self.retrained.accuracy
         return OwnApp(self.clean.accuracy, self.app.accuracy, self.app.interval, retrained)
 
 
 def _recalls(clean: Predictions, app: Predictions) -> tuple[Recall, ...]:
-    """Of each tested class; both are of the same windows."""
+    """Recall of each tested class; both predictions are of the same windows."""
     shares = [dict(zip(each.classes, each.recall, strict=True)) for each in (clean, app)]
     tested = [(name, int(count)) for name, count in zip(app.classes, app.counts, strict=True) if count]
     return tuple(Recall(name, count, shares[0].get(name, 0.0), shares[1][name]) for name, count in tested)
@@ -464,7 +468,7 @@ class WholeRecordings:
 class Attacks:
     """Predictions of one sensitive inference by each attacker.
 
-    `from_useful`: from the true useful labels alone, and `pooled_blind` the same for several draws together.
+    `from_useful`: from the true useful labels alone; `pooled_blind` is the same for several draws together.
     """
 
     raw: ByAttacker
@@ -519,13 +523,13 @@ class FoldPredictions:
     def sum_up(
         self, epsilon: float | None, numeric: Mapping[str, Number] | None = None
     ) -> tuple[dict[str, Useful], dict[str, Sensitive]]:
-        """Where `epsilon` is LDP's, it bounds every inference; nothing does where it is None."""
+        """Summarise; `epsilon` is that of LDP, which bounds every inference, or None without a bound."""
         useful = {name: apps.sum_up(epsilon, (numeric or {}).get(name)) for name, apps in self.useful.items()}
         return useful, {name: attacks.sum_up(epsilon) for name, attacks in self.sensitive.items()}
 
 
 def _join(parts: Sequence[Any]) -> Any:
-    """The same structure, with the predictions of all parts joined."""
+    """Join the predictions of all parts, keeping the structure."""
     first = parts[0]
     if first is None:
         return None
@@ -541,5 +545,5 @@ def _highest(predictions: ByAttacker) -> float:
 
 
 def _limit(predictions: Predictions, epsilon: float | None) -> float | None:
-    """Acc* for the tested windows' own shares of classes."""
+    """Acc* for the class frequencies of the tested windows."""
     return None if epsilon is None else best_accuracy(epsilon, predictions.counts)

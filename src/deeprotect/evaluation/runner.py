@@ -1,4 +1,4 @@
-"""The loop of every experiment: folds are prepared once, models are fitted once a fold, then cells are measured."""
+"""The loop of every experiment: prepare folds once, fit models once per fold, then measure cells."""
 
 import tempfile
 from collections import Counter
@@ -22,8 +22,8 @@ from deeprotect.evaluation.workers import ClusterPool, Jobs, Pool, dispatch, wor
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts
 from deeprotect.training.codebook.codebook import LearntCodes
 from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.fitting.fit import learn
@@ -36,9 +36,9 @@ from deeprotect.training.trainer import single_thread
 
 @dataclass(frozen=True)
 class FittedFold:
-    """Learns on the evaluator's training windows; the evaluator measures on its test windows.
+    """Learns from the evaluator's training windows; the evaluator measures on its test windows.
 
-    `longest` is the longest hold of all settings that will be asked for.
+    `longest` is the longest hold of all settings that will be measured.
     """
 
     evaluator: Evaluator
@@ -58,7 +58,7 @@ class FittedFold:
         return self.evaluator.test
 
     def release(self, setting: Setting) -> FoldRelease:
-        """From its first draw, and seeded, so that results repeat; a real release refuses this entropy."""
+        """A release from its first draw, seeded so that results repeat; a real release refuses this entropy."""
         with self.stopwatch(f"learning {setting.method.mechanism}"):
             if setting.method.mechanism == FEATURES:
                 return self._features()
@@ -69,7 +69,7 @@ class FittedFold:
             return seeded(self.protector(setting), self.evaluator.setup.seed, useful=self.policy.inferences.useful)
 
     def predictions(self, release: FoldRelease) -> FoldPredictions:
-        """What everyone reads of a release; once, where settings come to release the same windows."""
+        """All predictions from a release; made once for settings that release the same windows."""
         with self.stopwatch("release"):
             seen, tested = release(self.train), release(self.test)
             released = str(joblib.hash((seen, tested)))
@@ -78,7 +78,7 @@ class FittedFold:
         return self._predictions[released]
 
     def protector(self, setting: Setting) -> TrainedProtector:
-        """Fitted once; feature extractors once for all protectors that use them."""
+        """The setting's protector, fitted once; protectors share feature extractors."""
         if setting not in self._protectors:
             self._protectors[setting] = learn(self._models_with(setting.features), setting.policy(self.policy))
         return self._protectors[setting]
@@ -88,12 +88,12 @@ class FittedFold:
         return self._models_with(setting.features).codes(setting.policy(self.policy))
 
     def feature_extractor(self, name: str) -> FeatureExtractor:
-        """The same feature extractors by name, for those who want features and no noise."""
+        """The same feature extractors by name, for methods that use features without noise."""
         policy = self.policy.vary(privacy={"mechanism": "auto"}, training={"feature_extractor": name})
         return self._models_with(None).feature_extractor(policy)
 
     def _models_with(self, features: int | None) -> FittedModels:
-        """Shared by settings of as many features; None is the policy's own number."""
+        """Models shared by settings with this number of features; None means the policy's own number."""
         return self._models.setdefault(features, FittedModels(self.train, self.longest))
 
     def _features(self) -> FoldRelease:
@@ -110,7 +110,7 @@ class FittedFold:
         return FoldRelease(lambda private, _: ReleasedRows(fitted(private)))
 
     def _erased(self) -> FoldRelease:
-        """What is read behind erased directions, as windows of its code."""
+        """The coder's classes after erasing directions, as synthetic windows of their codes."""
         coded = Setting(Method("channel", "rldp"), self.policy.privacy.epsilon)
         book, random = self.codes(coded).book(Hold()), np.random.default_rng(self.evaluator.setup.seed)
         samples = book.outputs.samples
@@ -123,12 +123,12 @@ class FittedFold:
 
 
 def seeded(protector: TrainedProtector, seed: int, *, useful: Sequence[str]) -> FoldRelease:
-    """A release whose noise repeats, for evaluation."""
+    """A release with reproducible noise, for evaluation."""
     entropy, mechanism = SeededEntropy(seed), protector.mechanism
 
     def draw(private: Floats, counts: Counts) -> ReleasedRows:
         released = protector.release(private, counts, entropy=entropy)
-        # The code book is public: whoever sees a released window knows the code behind it, and where a script changes.
+        # The code book is public: an observer of a released window knows its code, and where a script changes.
         code = mechanism.output_of(released.codes)
         if mechanism.scripts is None or code is None:
             return ReleasedRows(released.windows, code)
@@ -140,27 +140,27 @@ def seeded(protector: TrainedProtector, seed: int, *, useful: Sequence[str]) -> 
 
 T = TypeVar("T")
 Progress = Callable[[float], None]
-"""Takes the share of the work that is done, 0 to 1."""
-# Seconds, roughly, for the order of tasks and the progress bar: learning what comes before ε, then each cell.
+"""Called with the completed share of the work, 0 to 1."""
+# Rough seconds, to order tasks and for the progress bar: training before ε, then each cell.
 LEARNING = {"code book": 60, "code book, directions erased": 60, "default": 15, "paper": 10}
 CELL = 5
 
 
 @dataclass(frozen=True)
 class EvaluationCell:
-    """One release to be measured: learnt on one side of a fold, tested on the other."""
+    """One release to measure: learnt on one side of a fold, tested on the other."""
 
     fold: int
     setting: Setting
 
 
 Measure = Callable[[FittedFold, EvaluationCell], T]
-"""What is wanted of a cell; it must be known by its name in other processes."""
+"""Computes the answer for a cell; a named function, for other processes."""
 
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """What is wanted of every setting, on every fold or on the first few."""
+    """A computation for every setting, on every fold or on the first few."""
 
     settings: Sequence[Setting]
     measure: Measure[T]
@@ -172,12 +172,12 @@ class Question(Generic[T]):
 
 
 Asked = tuple[int, EvaluationCell]
-"""A cell, and the number of the question that is asked of it."""
+"""A cell, and the number of the question it belongs to."""
 
 
 @dataclass(frozen=True)
 class EvaluationTask:
-    """Cells of one fold that share what is learnt, so that one process learns it once, whoever asks."""
+    """Cells of one fold that share training, so that one process trains once for all questions."""
 
     cells: tuple[Asked, ...]
 
@@ -187,12 +187,12 @@ class EvaluationTask:
 
     @property
     def weight(self) -> float:
-        """Seconds to expect."""
+        """Expected seconds."""
         return LEARNING.get(self.cells[0][1].setting.shared, 0) + CELL * len(self.cells)
 
 
 class TaskResult(NamedTuple):
-    """What was measured, why some methods were not, and where the time went."""
+    """Measurements, reasons for failed methods, and time per stage."""
 
     values: Mapping[Asked, Any]
     failed: Mapping[tuple[int, Method], str]
@@ -201,13 +201,13 @@ class TaskResult(NamedTuple):
 
 @dataclass(frozen=True)
 class CellResults(Generic[T]):
-    """Everything that was measured; `failed` names the methods that could not be learnt on some fold, and why."""
+    """All measurements; `failed` names the methods that could not be learnt on some fold, with reasons."""
 
     values: Mapping[EvaluationCell, T]
     failed: Sequence[tuple[Method, str]]
 
     def by_setting(self) -> dict[Setting, list[T]]:
-        """All folds of each setting; a method that failed on one of them has none."""
+        """All folds of each setting; empty for a method that failed on one of them."""
         failed = {method for method, _ in self.failed}
         found: dict[Setting, list[T]] = {}
         for cell, value in self.values.items():
@@ -218,10 +218,10 @@ class CellResults(Generic[T]):
 
 @dataclass(frozen=True)
 class Runner:
-    """Folds with their apps and attackers, and processes to measure cells on them, as often as asked.
+    """Prepared folds with their apps and attackers, and processes that measure cells on them, any number of times.
 
-    `longest` is the longest hold of any setting that will be asked for: what is learnt serves them all. Runners that
-    were prepared together share their processes and the count of their seconds.
+    `longest` is the longest hold of any setting that will be measured: training serves them all. Runners prepared
+    together share their processes and stopwatch.
     """
 
     windows: LabelledWindows
@@ -230,16 +230,16 @@ class Runner:
     longest: Hold
     seconds: Counter[str]
     pool: Pool
-    kept: dict[int, Any]  # by fold: where workers find what was prepared
+    kept: dict[int, Any]  # by fold: the location of prepared data, for workers
 
     def measure(self, question: Question[T], *, progress: Progress = lambda _: None) -> CellResults[T]:
-        """Every cell of a question: the same values on any number of processes."""
+        """Measure every cell of a question; the values do not depend on the number of processes."""
         return self.measure_all([question], progress=progress)[0]
 
     def measure_all(
         self, questions: Sequence[Question[Any]], *, progress: Progress = lambda _: None
     ) -> list[CellResults[Any]]:
-        """Several questions at once: what they share is learnt once, in whichever process."""
+        """Measure several questions at once, so that shared training is done once."""
         return measure_together([(self, question) for question in questions], progress=progress)
 
     def test(self, fold: int) -> LabelledWindows:
@@ -249,7 +249,7 @@ class Runner:
 def measure_together(
     asked: Sequence[tuple[Runner, Question[Any]]], *, progress: Progress = lambda _: None
 ) -> list[CellResults[Any]]:
-    """Questions to several runners at once: no process waits until the others are done with one runner."""
+    """Measure questions on several runners at once, so that no process waits for a single runner to finish."""
     measures = [question.measure for _, question in asked]
     tasks = split_into_tasks(
         [question.cells(len(runner.folds)) for runner, question in asked], of=[id(runner) for runner, _ in asked]
@@ -272,7 +272,7 @@ def measure_together(
 
 @dataclass(frozen=True)
 class Folds:
-    """A split into folds, who reads them, and the longest time that a draw is held on them."""
+    """A split into folds, the apps and attackers, and the longest hold to measure on them."""
 
     split: SplitSpec
     setup: Setup
@@ -283,7 +283,7 @@ class Folds:
 def prepared(
     windows: LabelledWindows, policy: Policy, *, split: SplitSpec, setup: Setup, jobs: Jobs = 1, hold: Hold = ONE_WINDOW
 ) -> Iterator[Runner]:
-    """A runner on all folds of a split, for draws that are held no longer than `hold`."""
+    """A runner on all folds of a split, for draws held no longer than `hold`."""
     with prepared_together(windows, policy, [Folds(split, setup, hold)], jobs=jobs) as (runner,):
         yield runner
 
@@ -292,9 +292,9 @@ def prepared(
 def prepared_together(
     windows: LabelledWindows, policy: Policy, several: Sequence[Folds], *, jobs: Jobs = 1
 ) -> Iterator[list[Runner]]:
-    """A runner for each of several splits: apps and attackers on raw windows, before anything is measured.
+    """A runner for each of several splits, with apps and attackers trained on raw windows.
 
-    `jobs` are processes, this one alone where that is 1, or the address of a Dask scheduler.
+    `jobs` is the number of processes, 1 for this one alone, or the address of a Dask scheduler.
     """
     seconds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, workers(jobs) as pool:
@@ -335,7 +335,7 @@ def prepared_together(
 def split_into_tasks(
     asked: Sequence[Sequence[EvaluationCell]], *, of: Sequence[int] | None = None
 ) -> list[EvaluationTask]:
-    """The cells of each question, longest task first, and fold by fold; `of` numbers whose folds they are."""
+    """The cells of each question, longest task first, and fold by fold; `of` numbers the runner of each question."""
     groups: dict[tuple[int, int, str], list[Asked]] = {}
     for number, cells in enumerate(asked):
         for cell in cells:
@@ -345,7 +345,7 @@ def split_into_tasks(
 
 
 def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResult]) -> CellResults[Any]:
-    """Of one question, in the order of its settings and folds, whichever was ready first."""
+    """The results of one question, in the order of its settings and folds."""
     order = {setting: place for place, setting in enumerate(settings)}
     values = [(cell, value) for each in results for (asked, cell), value in each.values.items() if asked == number]
     values.sort(key=lambda item: (order[item[0].setting], item[0].fold))
@@ -354,13 +354,13 @@ def _joined(number: int, settings: Sequence[Setting], results: Sequence[TaskResu
 
 
 Place = tuple[int, int]
-"""The numbers of a runner and of a fold of it."""
+"""The numbers of a runner and of one of its folds."""
 
 
 def _prepare(
     place: Place, windows: LabelledWindows, fold: Fold, policy: Policy, *, setup: Setup, folder: Path | None
 ) -> tuple[Place, Any, dict[str, float]]:
-    """Train what does not depend on a release: where it is left in the folder, or else itself; and how long it took."""
+    """Train what does not depend on a release; store it in the folder if there is one, and time it."""
     stopwatch = Stopwatch()
     with stopwatch("apps and attackers on raw windows"):
         setup = replace(setup, seed=fold.seed)
@@ -381,7 +381,7 @@ def _prepare(
 
 @dataclass(frozen=True, eq=False)
 class PreparedFold:
-    """What is kept of a fold, in a file or by a cluster."""
+    """A fold as stored in a file or on a cluster."""
 
     evaluator: Evaluator
     policy: Policy
@@ -390,7 +390,7 @@ class PreparedFold:
 def _perform(
     task: EvaluationTask, measures: Sequence[Measure[Any]], kept: Path | PreparedFold, longest: Hold
 ) -> tuple[EvaluationTask, TaskResult]:
-    """What cannot be learnt from these windows is reported, and the rest goes on."""
+    """Measure a task's cells; report methods that cannot be learnt from these windows and continue."""
     fold = _fitted(kept, longest)
     fold.stopwatch.seconds.clear()
     values: dict[Asked, Any] = {}
@@ -407,6 +407,6 @@ def _perform(
 
 @lru_cache(maxsize=1)
 def _fitted(kept: Path | PreparedFold, longest: Hold) -> FittedFold:
-    """Kept for the next task of this process; arrays stay in the file, shared by all processes."""
+    """Cached for the next task of this process; arrays stay in the file, shared by all processes."""
     fold = kept if isinstance(kept, PreparedFold) else joblib.load(kept, mmap_mode="r")
     return FittedFold(fold.evaluator, fold.policy, longest)

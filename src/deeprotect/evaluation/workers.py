@@ -1,4 +1,4 @@
-"""Workers: processes that end with the one that started them, however that one ends; or those of a Dask cluster."""
+"""Worker processes that end with the process that started them, however it ends; or workers of a Dask cluster."""
 
 import os
 import signal
@@ -14,24 +14,24 @@ import joblib
 
 from deeprotect.errors import DeeprotectError, InputError, printable
 
-LOOK_S = 1.0  # between two looks whether the parent is still there
-ANSWER_S = 5  # that a scheduler has to answer
+LOOK_S = 1.0  # between two checks that the parent is alive
+ANSWER_S = 5  # time for a scheduler to answer
 Jobs = int | str
-"""So many processes, this one alone where that is 1; or the address of a Dask scheduler."""
+"""Number of processes, 1 for this one alone; or the address of a Dask scheduler."""
 Pool = Callable[[Iterable[Any]], Iterator[Any]]
-"""Takes calls as `joblib.delayed` makes them; results come as they are ready."""
+"""Takes calls made with `joblib.delayed`; yields results as they are ready."""
 
 
 @contextmanager
 def workers(jobs: Jobs) -> Iterator[Pool]:
-    """A pool to hand calls to."""
+    """A pool of workers."""
     with _processes(jobs) if isinstance(jobs, int) else _cluster(jobs) as pool:
         yield pool
 
 
 @dataclass(frozen=True)
 class ClusterPool:
-    """Workers of a Dask cluster, which share no disk with this process: what they need is sent to them."""
+    """Workers of a Dask cluster, which share no disk with this process, so that data is sent to them."""
 
     client: Any
 
@@ -43,12 +43,12 @@ class ClusterPool:
             for future in as_completed(futures):
                 yield future.result()
         except KilledWorker:
-            raise DeeprotectError("the cluster lost its workers again and again; look at their logs") from None
+            raise DeeprotectError("the cluster kept losing its workers; see their logs") from None
         finally:
             self.client.cancel(futures)
 
     def keep(self, value: Any) -> Any:
-        """On the cluster, for calls that are given what this gives back."""
+        """Store a value on the cluster and return a reference to pass to calls."""
         return self.client.scatter(value, hash=False)
 
 
@@ -91,7 +91,7 @@ def _processes(jobs: int) -> Iterator[joblib.Parallel]:
 
 
 def dispatch(pool: Pool, calls: Iterable[Any]) -> Iterator[Any]:
-    """Results of calls. Workers are deaf to Ctrl-C, which a terminal sends to all: this process stops them."""
+    """Yield results of calls. Workers ignore Ctrl-C, which a terminal sends to all; this process stops them."""
     with _deaf():
         results: Iterator[Any] = pool(calls)
     return results
@@ -99,14 +99,14 @@ def dispatch(pool: Pool, calls: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Signals wait meanwhile; processes started here keep them waiting for good."""
+    """Block signals; processes started meanwhile keep them blocked permanently."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     waiting = {signal.SIGINT, signal.SIGHUP}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
     try:
-        resource_tracker.ensure_running()  # a process of multiprocessing's; Python 3.11 lets signals through after it
+        resource_tracker.ensure_running()  # starts a process, after which Python 3.11 unblocks signals
         signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
         yield
     finally:
@@ -114,7 +114,7 @@ def _deaf() -> Iterator[None]:
 
 
 def _end_with(parent: int) -> None:
-    """In a worker: a parent that was killed cannot stop it, so it looks itself."""
+    """In a worker, watch the parent: if it is killed, it cannot stop the worker."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,1 +1,1 @@
-"""Bundles in the form that other places run: the browser."""
+"""Export of bundles for browsers, devices and ONNX."""

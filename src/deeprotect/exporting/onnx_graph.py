@@ -1,4 +1,4 @@
-"""Layers as an ONNX graph: the same whole numbers, products in float64, so that any runtime's sums are exact."""
+"""Layers as an ONNX graph: the same whole numbers, products in float64, so that sums are exact in any runtime."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
 
 
 class Graph:
-    """Nodes in the order in which they were added; every method gives the name of its result."""
+    """Nodes in the order in which they were added; every method returns the name of its result."""
 
     def __init__(self) -> None:
         self._nodes: list[Any] = []
@@ -55,7 +55,7 @@ class Graph:
         return self.node("Reshape", given, self.whole(shape))
 
     def model(self, result: str, *, given: tuple[str, int, list[Any]], named: tuple[str, int, list[Any]]) -> bytes:
-        """From one input to one output, each a name, a type and a shape; checked."""
+        """A checked model with one input and one output, each a name, a type and a shape."""
         self._nodes.append(helper.make_node("Identity", [result], [named[0]]))
         ends = [[helper.make_tensor_value_info(*end)] for end in (given, named)]
         graph = helper.make_graph(self._nodes, "deeprotect", *ends, initializer=self._constants)
@@ -67,7 +67,7 @@ class Graph:
         return bytes(made.SerializeToString())
 
     def chain(self, layers: Sequence[Layer], given: str) -> str:
-        """Rows (row, …) through all layers in turn."""
+        """Apply all layers to rows (row, …) in turn."""
         for layer in layers:
             given = self.layer(layer, given)
         return given
@@ -104,10 +104,10 @@ class Graph:
                 return self.node("Add", self.cast(given, FLOAT), added)
             case Argmax():
                 return self.decide(layer, self.cast(given, DOUBLE))
-        raise BundleError(f"layer {layer.op} has no form in ONNX")
+        raise BundleError(f"layer {layer.op} cannot be converted to ONNX")
 
     def _rounded(self, given: str, clip: Clip) -> str:
-        """To the nearest whole number, of two the even one; what is no number counts as 0."""
+        """Round to the nearest whole number, halves to even; NaN counts as 0."""
         values = self.cast(given, DOUBLE)
         values = self.node("Where", self.node("IsNaN", values), self.double(0.0), values)
         return self.node("Clip", self.node("Round", values), self.double(clip.low), self.double(clip.high))
@@ -131,7 +131,8 @@ class Graph:
         return self.node("Gather", self.double(values), self.cast(place, INT64))
 
     def _product(self, rows: str, product: Product, weights: Any) -> str:
-        """Sums of whole numbers below 2^52 are exact in float64, and so is a power of two of them."""
+        """Matrix product: sums of whole numbers below 2^52 are exact in float64, and so is scaling by a power of
+        two."""
         sums = self.node("Add", self.node("MatMul", rows, self.double(weights)), self.double(product.whole_bias))
         return self.node("Mul", sums, self.double(np.ldexp(1.0, -product.shift)))
 
@@ -140,7 +141,7 @@ class Graph:
         width, inputs, outputs = weights.shape
         pads = self.whole([0, layer.padding, 0, 0, layer.padding, 0])
         padded = self.node("Pad", self.cast(given, DOUBLE), pads, self.double(0.0))
-        # Of every start in time that the stride allows, so many neighbours: one slice for each place of the kernel.
+        # For each start in time that the stride allows, its neighbours: one slice for each position of the kernel.
         last = [place - width + 1 or np.iinfo(np.int64).max for place in range(width)]
         slices = [
             self.node("Slice", padded, *(self.whole([value]) for value in (place, end, 1, layer.stride)))
@@ -176,7 +177,7 @@ class Graph:
         return self.reshape(self.cast(self.node("Concat", *parts, axis=1), FLOAT), 0, -1)
 
     def decide(self, layer: Argmax, scores: str) -> str:
-        """The code of scores (row, class)."""
+        """The code for scores (row, class)."""
         combination, start = self.whole([[0]]), 0
         for count in layer.classes:
             some = self.node("Slice", scores, self.whole([start]), self.whole([start + count]), self.whole([1]))
@@ -187,7 +188,7 @@ class Graph:
 
 
 def encoder_model(bundle: Bundle) -> bytes:
-    """`windows` (window, time, channel) in units, all that one draw looks at, to `code` (1, coordinate)."""
+    """Model from `windows` (window, time, channel) in units, all that one draw observes, to `code` (1, coordinate)."""
     graph, encoder = Graph(), EpisodeEncoder.of(bundle.encoder, bundle.hold, None)
     rows = graph.cast(graph.reshape(_scaled(graph, bundle.schema), -1, bundle.schema.dim), FLOAT)
     evidence = graph.cast(graph.chain(encoder.evidence.layers, rows), DOUBLE)
@@ -197,7 +198,7 @@ def encoder_model(bundle: Bundle) -> bytes:
 
 
 def _scaled(graph: Graph, schema: Schema) -> str:
-    """Clipped to the public range, and that to [0, 1]; what is no number stays none, and the encoder takes it."""
+    """Clip to the public range and scale to [0, 1]; NaN stays NaN, which the encoder accepts."""
     low, high = graph.double(schema.low), graph.double(schema.high)
     clipped = graph.node("Min", graph.node("Max", "windows", low), high)
     kept = graph.node("Where", graph.node("IsNaN", "windows"), "windows", clipped)
@@ -205,7 +206,7 @@ def _scaled(graph: Graph, schema: Schema) -> str:
 
 
 def _pooled(graph: Graph, encoder: EpisodeEncoder, evidence: str) -> str:
-    """The code of an episode: what its windows say, added up."""
+    """The code of an episode: the sum of its windows' evidence."""
     if encoder.decision is not None:
         return graph.decide(encoder.decision, graph.node("ReduceSum", evidence, graph.whole([0])))
     windows = graph.cast(graph.node("Shape", evidence, start=0, end=1), DOUBLE)
@@ -216,7 +217,7 @@ def _pooled(graph: Graph, encoder: EpisodeEncoder, evidence: str) -> str:
 
 
 def outputs_model(bundle: Bundle) -> bytes:
-    """`index` (window,) to `windows` (window, time, channel) in units."""
+    """Model from `index` (window,) to `windows` (window, time, channel) in units."""
     graph, count = Graph(), bundle.mechanism.public_outputs or 0
     windows = bundle.decode(np.arange(count, dtype=np.float64)[:, None])
     shape = [None, bundle.schema.window, len(bundle.schema.channels)]

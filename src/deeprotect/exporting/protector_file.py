@@ -1,7 +1,7 @@
-"""protector.json: all that a device needs to release, and nothing that it would have to check again.
+"""protector.json: everything a device needs to release, with nothing left for it to verify.
 
-What is promised is verified here, once, before the file is written; the file's SHA-256 is what a host pins.
-It says which of a browser's motion streams the channels are: stream, axis, and the unit's size in the browser's.
+The promise is verified once, before the file is written; hosts pin the file's SHA-256. The file maps channels to a
+browser's motion streams: stream, axis, and the unit's size in the browser's unit.
 """
 
 import base64
@@ -26,13 +26,13 @@ from deeprotect.signals import Channel
 
 Stream = Literal["accelerationIncludingGravity", "acceleration", "rotationRate"]
 UNITS = {"accelerometer": "m/s²", "gyroscope": "°/s"}
-"""The browser's, by sensor."""
+"""The browser's units, by sensor."""
 _WITHOUT_GRAVITY = re.compile(r"linear|user", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Place:
-    """One axis of a stream; `factor` of the browser's units is one of the channel's."""
+    """One axis of a stream; a channel's unit is `factor` of the browser's units."""
 
     stream: Stream
     axis: int
@@ -43,7 +43,7 @@ class Place:
 
 
 def places_of(channels: Iterable[Channel]) -> tuple[Place, ...]:
-    """A place for each channel, by its name and unit, none of them twice."""
+    """A place for each channel, by its name and unit, all different."""
     places = tuple(_place(channel) for channel in channels)
     if len({(place.stream, place.axis) for place in places}) < len(places):
         raise PolicyError("two channels are the same axis of one motion sensor; name them apart, or leave one out")
@@ -55,9 +55,9 @@ def _place(channel: Channel) -> Place:
     factor = factor_of(channel.unit, UNITS.get(sensor.kind if sensor else "", ""))
     if sensor is None or axis is None or factor is None or sensor.short == "gravity":
         raise PolicyError(
-            f"channel '{printable(channel.name)}' in {printable(channel.unit)} is no motion that a browser has; it has "
-            "acc_x, acc_y, acc_z in m/s² or g, with gravity or linear_acc_x without, and gyro_x, gyro_y, gyro_z in °/s "
-            "or rad/s"
+            f"channel '{printable(channel.name)}' in {printable(channel.unit)} is not a motion sensor of a browser; "
+            "these are acc_x, acc_y, acc_z in m/s² or g, with gravity or linear_acc_x without, and "
+            "gyro_x, gyro_y, gyro_z in °/s or rad/s"
         )
     if sensor.kind == "gyroscope":
         return Place("rotationRate", "xyz".index(axis), factor)
@@ -71,13 +71,13 @@ PROTECTOR = "protector.json"
 
 @dataclass(frozen=True)
 class ProtectorFile:
-    """The text, all ASCII, so that any engine can hash it; and its digest."""
+    """The file's text, all ASCII, so that any engine can hash it; and its digest."""
 
     text: str
 
     @classmethod
     def of(cls, bundle: Bundle) -> "ProtectorFile":
-        """Refuse what `verify` does not find proved."""
+        """Export a bundle; refuse one that `verify` does not prove."""
         for step in steps(bundle):
             if step.breaks:
                 raise BundleError(f"the promise is not proved: {step.name}: {step.found}; see `deeprotect verify`")
@@ -116,7 +116,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "sensitive": list(policy.inferences.sensitive),
         "hold": {"windows": policy.hold.windows, "listen": policy.hold.listen},
         "budget": {"perHour": budget.per_hour, "perDay": budget.per_day, "inAll": budget.in_all},
-        # None where no limit can be reached.
+        # None if no limit can be reached.
         "whenSpent": {"refuse": "nothing", "placeholder": "placeholder"}[budget.when_spent] if budget.limits else None,
         **({"whenMissing": when_missing} if when_missing else {}),
     }
@@ -135,9 +135,9 @@ def _promise(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
-    """What is drawn from."""
+    """The integers that a device draws from."""
     if mechanism.scripts is not None:
-        raise BundleError("scripts are not drawn on devices; train without slots in the policy to export it")
+        raise BundleError("devices cannot draw scripts; train without slots in the policy to export it")
     match mechanism:
         case DiscreteChannel():
             return {
@@ -153,4 +153,4 @@ def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
                 "gridSteps": box.grid_steps,
                 "scales": [f"{scale.numerator}/{scale.denominator}" for scale in mechanism.scales],
             }
-    raise BundleError(f"mechanism {mechanism.name} is not drawn on devices; train with mechanism = 'channel'")
+    raise BundleError(f"devices cannot draw from mechanism {mechanism.name}; train with mechanism = 'channel'")

@@ -1,6 +1,6 @@
-"""A bundle for other places: browsers, apps on devices, and ONNX for everything else.
+"""Export targets: browsers, apps on devices, and ONNX for everything else.
 
-An export is a folder, written whole or not at all. Scripts in it were built from device/ and browser/.
+An export is a folder, written atomically. Its scripts were built from device/ and browser/.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ SCRIPT, DIGEST = "deeprotect.js", "protector.sha256"
 ENCODER, OUTPUTS, MANIFEST = "encoder.onnx", "outputs.onnx", "manifest.json"
 ONNX_FORMAT, ONNX_VERSION = "deeprotect-onnx", 1
 ELSEWHERE = ("encoder", "decoder", "tensors")
-"""What is in the two graphs instead."""
+"""Keys of the manifest that the two graphs replace."""
 STEPS = (
-    "encoder.onnx: the windows of one draw in units (window, time, channel) to a code; nothing of it may leave",
-    "charge promise.charge where it outlives a crash, or release nothing",
+    "encoder.onnx: the windows of one draw in units (window, time, channel) to a code; it must never leave the device",
+    "store the charge promise.charge durably, or release nothing",
     "draw one 64-bit word from the operating system's generator: the output is the first column j of row weights[code] "
     "whose running sum exceeds the word",
     "draw one of mechanism.variants uniformly, afresh for each window of the draw",
-    "outputs.onnx: output * variants + variant to the window that leaves, in units",
+    "outputs.onnx: output * variants + variant to the window to release, in units",
 )
 
 
 def export_browser(bundle: Bundle, out: Path) -> None:
-    """An extension to load, and one script for a site that embeds it."""
+    """Write an extension to load, and a script for sites that embed it."""
     protector = ProtectorFile.of(bundle)
     with _folder(out, ours=(EXTENSION, EMBEDDED)) as folder:
         _copy_built(EXTENSION, folder / EXTENSION)
@@ -47,18 +47,18 @@ def export_browser(bundle: Bundle, out: Path) -> None:
 
 
 def export_device(bundle: Bundle, out: Path) -> str:
-    """A protector, and the runtime as one script for engines that an app hosts itself; gives the digest to pin."""
+    """Write a protector, and the runtime as one script for embedded engines; return the digest to pin."""
     protector = ProtectorFile.of(bundle)
     with _folder(out, ours=(PROTECTOR, SCRIPT, DIGEST)) as folder:
         _copy_built(DEVICE, folder)
         (folder / PROTECTOR).write_text(protector.text, encoding="ascii")
-        (folder / DIGEST).write_text(f"{protector.digest}  {PROTECTOR}\n", encoding="ascii")  # as sha256sum -c reads it
+        (folder / DIGEST).write_text(f"{protector.digest}  {PROTECTOR}\n", encoding="ascii")  # format of sha256sum -c
     return protector.digest
 
 
 def export_onnx(bundle: Bundle, out: Path) -> None:
-    """The encoder and the public windows, and a manifest that says how to draw."""
-    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses what no device draws
+    """Write the encoder, the public windows, and a manifest that explains how to draw."""
+    body: dict[str, Any] = json.loads(ProtectorFile.of(bundle).text)  # refuses mechanisms that devices cannot draw from
     if not isinstance(bundle.mechanism, DiscreteChannel):
         raise BundleError(f"mechanism {bundle.mechanism.name} has no public windows; train with mechanism = 'channel'")
     graphs = _graphs(bundle)
@@ -72,9 +72,9 @@ def export_onnx(bundle: Bundle, out: Path) -> None:
 
 
 def _folder(out: Path, *, ours: Iterable[str]) -> AbstractContextManager[Path]:
-    """One that holds nothing but `ours`, as an earlier export wrote it, is replaced."""
+    """Replace a folder only if it contains nothing but `ours`, the files of an earlier export."""
     if out.exists() and not (out.is_dir() and {each.name for each in out.iterdir()} <= set(ours)):
-        raise InputError(f"{out}: exists and is no export; choose another name or remove it")
+        raise InputError(f"{out}: exists and is not an export; choose another name or remove it")
     return whole_folder(out)
 
 
@@ -83,8 +83,8 @@ def _copy_built(name: str, folder: Path) -> None:
 
 
 def _embedded(script: str, protector: str) -> str:
-    """The script with the bundle in it, visible to nothing else in the page."""
-    literal = protector.strip().replace("</", "<\\/")  # a page may hold the script in its own text
+    """The script including the bundle, in a scope of its own."""
+    literal = protector.strip().replace("</", "<\\/")  # a page may contain the script inline
     return f"(() => {{\nconst deeprotectBundle = {literal};\n{script}}})();\n"
 
 

@@ -1,4 +1,4 @@
-"""What an app may infer and what it may not: the policy file and the repository of inferences."""
+"""The policy file, which states what an app may and may not infer, and the repository of inferences."""
 
 from deeprotect.policy.policy import Policy
 from deeprotect.policy.repository import Repository

@@ -1,4 +1,4 @@
-"""What the sections of a policy say about each other: defaults that depend on another one, and whether all agree."""
+"""Agreement between the sections of a policy: defaults that depend on other sections, and contradictions."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,13 +11,13 @@ from deeprotect.policy.sections import Inferences, Privacy, Stream, Training, du
 from deeprotect.privacy.size_limits import MOST_SLOTS
 
 MOST_HELD_VALUES = 1 << 23
-"""Of the windows of an episode, which are all in memory at a time."""
+"""Largest number of values in an episode's windows, which are all in memory at a time."""
 MOST_HELD_WINDOWS = 86_400
-"""A day of windows of one second: what each of them shows is kept, live for every stream by itself."""
+"""A day of windows of one second: each live stream keeps the codes of all of them."""
 
 
 def settle_defaults(data: Any) -> Any:
-    """Tables with what follows from others filled in; the sections refuse whatever is malformed."""
+    """Fill in defaults that depend on other keys; the sections refuse anything malformed."""
     if not isinstance(data, dict):
         return data
     tables = {name: _as_table(section) for name, section in data.items()}
@@ -32,7 +32,7 @@ def settle_defaults(data: Any) -> Any:
 
 
 def check_agreement(stream: Stream, inferences: Inferences, privacy: Privacy, training: Training) -> None:
-    """A ValueError that names the keys and the fix."""
+    """Raise a ValueError that names the keys and the fix if sections contradict each other."""
     _check_inferences(stream, inferences, privacy)
     _check_hold(stream, privacy)
     _check_training(stream, privacy, training)
@@ -40,11 +40,11 @@ def check_agreement(stream: Stream, inferences: Inferences, privacy: Privacy, tr
 
 
 def check_budget(privacy: Privacy) -> None:
-    """Of a policy as somebody wrote it: where it is varied, to try another ε, its limits may be of no use."""
+    """Check the limits of a policy as written; variants with another ε may have limits that allow no draw."""
     for name, limit in privacy.budget.limits.items():
         if limit < privacy.epsilon:
             raise ValueError(
-                f"privacy.budget.{name} = {limit:g} covers not a single draw of ε = {privacy.epsilon:g}; raise it"
+                f"privacy.budget.{name} = {limit:g} is less than one draw costs, ε = {privacy.epsilon:g}; raise it"
             )
 
 
@@ -61,7 +61,7 @@ def _check_inferences(stream: Stream, inferences: Inferences, privacy: Privacy) 
     passing = [name for name in every if name in stream.columns.values()]
     if passing:
         raise ValueError(
-            f"stream.columns reads time or recording from '{passing[0]}', an inference; those leave as they are, "
+            f"stream.columns reads time or recording from '{passing[0]}', an inference; both are released unchanged, "
             "so copy that column under another name"
         )
 
@@ -72,7 +72,7 @@ def _check_hold(stream: Stream, privacy: Privacy) -> None:
             if getattr(privacy, key) is not None:
                 raise ValueError(f'privacy.{key} needs privacy.every, how long a draw is held; add every = "10 min"')
         if privacy.changes is not None:
-            raise ValueError("privacy.changes is of a script; add every and slots, or remove it")
+            raise ValueError("privacy.changes needs a script; add every and slots, or remove it")
         return
     windows = _whole("every", privacy.every, stream.window_seconds, "windows")
     most = min(MOST_HELD_WINDOWS, MOST_HELD_VALUES // stream.dim)
@@ -98,15 +98,15 @@ def _check_slots(stream: Stream, privacy: Privacy) -> None:
     if privacy.changes is not None and privacy.changes >= slots:
         raise ValueError(f"privacy.changes = {privacy.changes} is too many for {slots} slots; use fewer")
     if privacy.listen is not None:
-        raise ValueError("privacy.listen does not go with privacy.slots: a script looks at every window; remove it")
+        raise ValueError("privacy.listen cannot be combined with privacy.slots: a script uses every window; remove it")
     if privacy.mechanism not in ("auto", "channel"):
         raise ValueError(
-            f'privacy.mechanism = "{privacy.mechanism}" releases no scripts; use "channel", or remove slots'
+            f'privacy.mechanism = "{privacy.mechanism}" cannot release scripts; use "channel", or remove slots'
         )
 
 
 def _whole(key: str, length: str, unit: Fraction, units: str) -> int:
-    """How many of a unit a length is, which must be a whole number."""
+    """Number of units in a length; must be a whole number."""
     count = seconds(length) / unit
     if count.denominator == 1:
         return count.numerator
@@ -133,11 +133,11 @@ def _check_costs(inferences: Inferences, training: Training) -> None:
         raise ValueError(f"training.cost_matrix.{strangers[0]} is not in inferences.useful; {fix}")
     numbers = [name for name in training.cost_matrix if name in inferences.numeric]
     if numbers:
-        raise ValueError(f"training.cost_matrix.{numbers[0]} is of a number, whose cost is the distance; remove one")
+        raise ValueError(f"training.cost_matrix.{numbers[0]} is for a number, whose cost is the distance; remove one")
 
 
 def _default_features(tables: dict[str, Any]) -> int:
-    """The paper's 7, or the whole window where it is smaller."""
+    """The paper's 7, or the window's length if that is smaller."""
     window, channels = _get(tables, "stream", "window"), _get(tables, "stream", "channels")
     whole = isinstance(window, int) and isinstance(channels, dict) and window * len(channels)
     return min(7, whole) if whole and whole > 0 else 7
@@ -149,7 +149,7 @@ def _get(tables: dict[str, Any], section: str, key: str) -> Any:
 
 
 def _as_table(section: Any) -> Any:
-    """A copy that may be filled in; sections built in Python keep only what was set."""
+    """A copy for filling in defaults; sections built in Python keep only the keys that were set."""
     if isinstance(section, BaseModel):
         return section.model_dump(exclude_unset=True)
     return dict(section) if isinstance(section, Mapping) else section

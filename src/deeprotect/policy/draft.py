@@ -1,32 +1,31 @@
-"""A first policy for a table, from the names, types and units of its columns; no value of it is read."""
+"""A first policy for a table, from the names, types and units of its columns, without reading values."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deeprotect.errors import PolicyError, printable
-from deeprotect.policy.known_sensors import Sensor, mapping_to_type, recognise, scale_of, unit_in
+from deeprotect.errors import Argument, PolicyError, printable
+from deeprotect.policy.known_sensors import NOT_SENSORS, PERSON, Sensor, recognise, scale_of, suggested_map, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.usual_names import PERSON
 from deeprotect.privacy.size_limits import LONGEST_IN_BUNDLE, is_name
 
-EPSILON = 5.0  # for one draw; where the paper's case studies find their balance
-SCRIPT_EPSILON = 11.0  # 576 scripts, of six classes and twenty slots, then leave as they were read in 99 of 100 draws
+EPSILON = 5.0  # for one draw; the paper's case studies balance at about this value
+SCRIPT_EPSILON = 11.0  # of 576 scripts (six classes, twenty slots) 99 % then leave unchanged
 WINDOW_SECONDS = 2.0
-MOST_EPSILON = 50.0  # beyond it a promise says nothing: e^50 to one
+MOST_EPSILON = 50.0  # e^50 to one promises nothing
 LONGEST_WINDOW_SECONDS = 600.0
-UNBALANCED = 4  # times as many windows of one class as of another
+UNBALANCED = 4  # ratio of windows between two classes
 FEWEST_COUNTED = 8  # windows of a class, below which it gets no code, and so no cost
-MOST_CLASSES = 12  # whose costs a person would read
+MOST_CLASSES = 12  # more costs would not be readable
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A first policy, and what its reader should check."""
+    """A first policy, and notes on what to check."""
 
     policy: Policy
     notes: tuple[str, ...]
@@ -34,7 +33,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table as its header describes it."""
+    """A column of a table, as its header describes it."""
 
     name: str
     numeric: bool
@@ -43,7 +42,7 @@ class Column:
 
 def columns_of(schema: Any) -> tuple[Column, ...]:
     """The columns of a pyarrow Schema; a field's unit is its metadata entry `unit`."""
-    from pyarrow import types  # a caller without an Arrow schema does without pyarrow
+    from pyarrow import types  # needed only for Arrow schemas
 
     def column(field: Any) -> Column:
         unit = (field.metadata or {}).get(b"unit")
@@ -66,10 +65,10 @@ def draft(
     mapping: Mapping[str, str],
     repository: Repository | None = None,
 ) -> Policy:
-    """A policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
+    """Draft a policy whose channels are the columns named like sensors, with hardware ranges by sensor and unit.
 
-    `mapping` gives the columns of time, recording, person and of channels that are called otherwise in the table.
-    Without an `epsilon` it is 5, or 11 for scripts, in `slots`.
+    `mapping` names the columns of time, recording, person and of channels with other names in the table. `epsilon`
+    defaults to 5, or 11 for scripts, which have `slots`.
     """
     columns, useful, sensitive = tuple(columns), tuple(useful), tuple(sensitive)
     labels = (*useful, *sensitive)
@@ -101,7 +100,7 @@ def _privacy(epsilon: float | None, slots: str | None) -> Json:
 
 
 def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
-    """What a draft took for granted and the user should check: units nobody stated, columns left out."""
+    """Assumptions of a draft that the user should check: unstated units, columns left out."""
     columns = tuple(columns)
     assumed: dict[str, list[str]] = {}
     for column in columns:
@@ -115,14 +114,14 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
         lines.append(f"{name} is read from column {shown}{again}")
     if policy.training.people not in (None, PERSON):
         shown = f"'{printable(policy.training.people or '')}'"
-        lines.append(f"people are told apart by column {shown}{_again(PERSON, shown)}")
+        lines.append(f"training distinguishes people by column {shown}{_again(PERSON, shown)}")
     return lines + _left_out(columns, policy)
 
 
 def balanced(policy: Policy, counts: Mapping[str, Mapping[str, int]]) -> tuple[Policy, list[str]]:
-    """The policy with costs by which a class counts, not its frequency, where classes are unbalanced; and what to say.
+    """The policy with costs that weigh all classes equally if they are unbalanced, and notes on it.
 
-    `counts` are about how many windows of each class there are, by useful inference.
+    `counts` holds the approximate number of windows of each class, by useful inference.
     """
     costs, notes = {}, []
     for name, found in counts.items():
@@ -140,18 +139,18 @@ def balanced(policy: Policy, counts: Mapping[str, Mapping[str, int]]) -> tuple[P
         }
         notes.append(
             f"'{printable(rarest)}' is {least / sum(known.values()):.1%} of '{printable(name)}': "
-            f"[training.cost_matrix] makes all classes count the same; remove it to count each window the same"
+            f"[training.cost_matrix] gives all classes the same weight; remove it to give all windows the same weight"
         )
     return (policy.vary(training={"cost_matrix": costs}) if costs else policy), notes
 
 
 def _again(name: str, shown: str) -> str:
-    """A bundle never says which column of another table is meant."""
-    return f" to train on; say --map {name}={shown} when you release"
+    """Advice for the release, because a bundle never names columns of another table."""
+    return f"; add --map {name}={shown} when you release"
 
 
 def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
-    """Columns that no release will carry, by reason."""
+    """Columns that no release will contain, by reason."""
     labels = {*_labels(policy), policy.training.people}
     named = {*policy.stream.channels, *policy.stream.columns.values(), *RESERVED_COLUMNS, *labels}
     rest = [column for column in columns if column.name not in named]
@@ -159,7 +158,7 @@ def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
     numbers = [column.name for column in rest if column.numeric]
     text = [column.name for column in rest if not column.numeric and not recognise(column.name)]
     reasons = (
-        (numbers, "not known as a sensor, and left out; to use it, add it under [stream.channels]"),
+        (numbers, "not a known sensor, and left out; to use it, add it under [stream.channels]"),
         (sensors, "named like a sensor but not a number, and left out; see `deeprotect check`"),
         (text, "text column, not used by this policy"),
     )
@@ -167,7 +166,7 @@ def _left_out(columns: tuple[Column, ...], policy: Policy) -> list[str]:
 
 
 def warnings_for(policy: Policy, repository: Repository) -> list[str]:
-    """What else the policy's sensors reveal, beyond what it names."""
+    """What the policy's sensors reveal beyond the inferences that it names."""
     kinds = _sensors(policy)
     lines = [
         f"sensor '{kind}' is not in the repository; what it reveals is not known"
@@ -184,14 +183,14 @@ def warnings_for(policy: Policy, repository: Repository) -> list[str]:
 
 
 def _cover(policy: Policy) -> str:
-    """An LDP promise holds for every inference; another only for those that are named."""
+    """Say what the guarantee covers: LDP holds for every inference, others only for the named ones."""
     if policy.privacy.guarantee == "ldp":
         return ""
     return f' (guarantee = "{policy.privacy.guarantee}" covers only inferences.sensitive; add those that matter)'
 
 
 def _sensors(policy: Policy) -> list[str]:
-    """The kinds of the channels' sensors, each once; a stated sensor outranks a name."""
+    """The kinds of the channels' sensors, each once; a stated sensor takes precedence over a name."""
     kinds: dict[str, None] = {}
     for name, spec in policy.stream.channels.items():
         known = recognise(name)
@@ -202,7 +201,7 @@ def _sensors(policy: Policy) -> list[str]:
 
 
 def _check_sense(rate_hz: float, window: int | None, epsilon: float | None) -> None:
-    """What a policy file may say, but nobody can mean who writes the first one."""
+    """Refuse values that a policy file may contain but that make no sense in a first one."""
     if epsilon is not None and epsilon > MOST_EPSILON:
         raise PolicyError(f"epsilon = {epsilon:g} would hide nothing; use at most {MOST_EPSILON:g}, better 0.5 to 8")
     if window is not None and window > LONGEST_WINDOW_SECONDS * rate_hz:
@@ -222,8 +221,8 @@ def _channels(columns: tuple[Column, ...], *, taken: Collection[str]) -> list[tu
         raise PolicyError(f"columns {_some(wrong_type)} are named like sensors but are not numbers; convert them")
     names = [column.name for column in usable if column.numeric]
     what = f"columns {_some(names)} are not known sensor names" if names else "the table has no numeric columns"
-    fix = mapping_to_type(names) if names else "name them like acc_x or gyro_z"
-    raise PolicyError(f"{what}; {fix}, or write [stream.channels] by hand")
+    named = (NOT_SENSORS, Argument("map", suggested_map(names))) if names else ("name them like acc_x or gyro_z",)
+    raise PolicyError(f"{what}; ", *named, ", or write [stream.channels] by hand")
 
 
 def _spec(column: Column, sensor: Sensor) -> Json:
@@ -233,7 +232,7 @@ def _spec(column: Column, sensor: Sensor) -> Json:
 
 
 def _default_window(rate_hz: float) -> int:
-    """A rate that is no rate gets 1 here, and is refused with the policy."""
+    """About two seconds; 1 for an invalid rate, which the policy then refuses."""
     return max(1, round(WINDOW_SECONDS * rate_hz)) if math.isfinite(rate_hz) else 1
 
 

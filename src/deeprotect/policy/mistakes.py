@@ -1,4 +1,4 @@
-"""What the keys of a policy mean, as its sections describe them; and mistakes, each in one line that names the fix."""
+"""Error messages for policies, one line each with the fix; and comments on keys, from their sections' descriptions."""
 
 import json
 import tomllib
@@ -15,8 +15,8 @@ from deeprotect.errors import PolicyError, printable
 
 Location = tuple[int | str, ...]
 
-_LONGEST = 600  # of a line; what a policy says is cut long before
-_COST = "0: costs nothing, 1: as much as any misreading; divide all costs by the largest"
+_LONGEST = 600  # characters of a line; quoted parts are cut much shorter
+_COST = "0: costs nothing, 1: as much as any misclassification; divide all costs by the largest"
 _ANY_TEXT = '"name"'
 _KIND = {
     "float_type": "a number",
@@ -32,7 +32,7 @@ _KIND = {
 
 
 def read_toml(path: str | PathLike[str], *, absent: str, unreadable: str) -> str:
-    """The text of a file that somebody names; what to say where it is absent, and, with the reason, unreadable."""
+    """Read a file that the user named; `absent` and `unreadable` are the messages for its failures."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -43,7 +43,7 @@ def read_toml(path: str | PathLike[str], *, absent: str, unreadable: str) -> str
 
 
 def toml_tables(text: str, where: str) -> dict[str, Any]:
-    """What a text in TOML says."""
+    """Parse a TOML text."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
@@ -58,13 +58,13 @@ def nearest(word: str, known: list[str]) -> str | None:
 
 
 def meant_or(word: str, known: list[str], others: str = "known") -> str:
-    """What to do about a word that is not known."""
+    """Advice for an unknown word: the nearest known one, or a list."""
     meant = nearest(word, known)
     return f"did you mean {meant}?" if meant else f"{others}: {', '.join(known)}"
 
 
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
-    """The first mistake that explains the others: a misspelt key comes before the key it leaves missing."""
+    """Report the mistake that explains the others: a misspelt key before the key that it leaves missing."""
     mistakes = sorted(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     return printable(" ".join(_sentence(mistakes[0], model).split()), _LONGEST)
 
@@ -111,7 +111,7 @@ def _missing(where: Location, model: type[BaseModel]) -> str:
 
 
 def _refused(mistake: ErrorDetails) -> str:
-    """Our own sentences: they follow the key they are about, or stand alone when about the whole policy."""
+    """Messages of our own validators: they follow the key that they are about, or stand alone."""
     where, sentence = mistake["loc"], str(mistake["ctx"]["error"])
     if not where or sentence.startswith("."):
         return f"{key(where)}{sentence}"
@@ -156,14 +156,14 @@ def _choose(given: Any, expected: str) -> str:
 
 def _meaning(where: Location, model: type[BaseModel]) -> str:
     named = [part for part in where if isinstance(part, str)]
-    if named[:2] == ["training", "cost_matrix"]:  # what follows are names of the user's, not keys
+    if named[:2] == ["training", "cost_matrix"]:  # below are the user's names, not keys
         return f" ({_COST})" if len(named) == 5 else " (for example walk = { stairs = 0.2 })"
     field = _field_at(where, model)
     return f" ({field.description})" if field is not None and field.description else ""
 
 
 def comment(field: FieldInfo) -> str:
-    """What a policy file says beside a key: its choices, and what it means."""
+    """The comment beside a key in a policy file: its choices and meaning."""
     choices = [part for each in (field.annotation, *get_args(field.annotation)) for part in _choices(each)]
     return ": ".join(part for part in (" | ".join(choices), field.description) if part)
 
@@ -177,7 +177,7 @@ def _example(field: FieldInfo | None) -> str:
 
 
 def _field_at(where: Location, model: type[BaseModel]) -> FieldInfo | None:
-    """The key that a location is about, or is inside of; None where it is a name of the user's."""
+    """The field at a location, or the one that contains it; None for the user's names."""
     at: Any = model
     field = None
     for part in (each for each in where if isinstance(each, str)):
@@ -188,7 +188,7 @@ def _field_at(where: Location, model: type[BaseModel]) -> FieldInfo | None:
 
 
 def key(where: Location) -> str:
-    """A location as one writes it in TOML: `stream.channels.acc_x.range[0]`."""
+    """A location in TOML notation: `stream.channels.acc_x.range[0]`."""
     written = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part)}" for part in where)
     return written.removeprefix(".").removesuffix(".[key]")
 

@@ -19,7 +19,7 @@ _HOMES = {key: name for name, model in SECTIONS.items() for key in cast("type[Se
 QUICK_EPOCHS = 6
 VERSION = 1
 Json = dict[str, Any]
-# tomli_w puts each item of an array on its own line; in its output a line that ends in "[" is nothing else.
+# tomli_w puts each item of an array on its own line; nothing else in its output ends in "[".
 _ARRAY = re.compile(r"\[\n((?: {4}.*,\n)+)\]")
 _COMMENTS = {
     name: text
@@ -62,15 +62,15 @@ class Policy(Section):
 
     @property
     def erased(self) -> tuple[str, ...]:
-        """Inferences whose linear directions are taken out of a window before anything else is done with it."""
+        """Inferences whose linear directions are removed from a window before anything else."""
         literal = self.privacy.mechanism == "paper"
         return () if literal or self.privacy.guarantee != "rldp" else self.inferences.sensitive
 
     @classmethod
     def of(cls, given: "Policy | str | PathLike[str] | Mapping[str, Any] | None" = None, /, **keys: Any) -> "Policy":
-        """From a path, a dictionary or a policy, with some keys changed; or from keys alone: `Policy.of(window=20, …)`.
+        """Make a policy from a path, a dictionary or a policy, with some keys changed; or from keys alone.
 
-        Keys go without their section, for each stands in one only.
+        `Policy.of(window=20, …)` takes keys without their section, because no key is in two sections.
         """
         sections = _by_section(keys)
         if given is None or isinstance(given, Mapping):
@@ -80,7 +80,7 @@ class Policy(Section):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The policy in a TOML file."""
+        """Read the policy in a TOML file."""
         text = read_toml(
             path,
             absent="no such policy; write one with `deeprotect init`",
@@ -90,7 +90,7 @@ class Policy(Section):
 
     @classmethod
     def from_toml(cls, text: str, *, where: str = "policy") -> Self:
-        """The policy in a text; `where` stands before each complaint."""
+        """Parse the policy in a text; `where` begins each error message."""
         policy = cls.from_tables(toml_tables(text, where), where=where)
         try:
             check_budget(policy.privacy)
@@ -100,7 +100,7 @@ class Policy(Section):
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], *, where: str = "policy") -> Self:
-        """A policy from nested dictionaries, as TOML gives them."""
+        """Make a policy from nested dictionaries, as a TOML parser returns them."""
         _check_version(tables.get("version"), where)
         try:
             return cls.model_validate(dict(tables))
@@ -108,17 +108,17 @@ class Policy(Section):
             raise PolicyError(f"{where}: {one_line(error, cls)}") from None
 
     def to_toml(self) -> str:
-        """The policy as a person would write it, with a word on what each key means."""
+        """The policy as TOML, with a comment that explains each key."""
         tables = self._tables()
         costs = tables["training"].pop("cost_matrix", None)
         compact = _ARRAY.sub(_on_one_line, tomli_w.dumps(tables))
         commented = _COMMENTED.sub(lambda line: f"{line[0]}  # {_COMMENTS[line[1]]}", compact)
-        # Classes may be called what keys are called, so costs come after the comments.
+        # Classes may have the names of keys, so costs are appended after the comments.
         return commented + ("\n" + tomli_w.dumps({"training": {"cost_matrix": costs}}) if costs else "")
 
     @classmethod
     def from_json(cls, manifest: Mapping[str, Any], *, where: str = "policy") -> Self:
-        """What `to_json` gave."""
+        """Read what `to_json` wrote."""
         try:
             channels = {spec["name"]: _without(spec, "name") for spec in manifest["stream"]["channels"]}
             stream, listed = {**manifest["stream"], "channels": channels}, len(manifest["stream"]["channels"])
@@ -129,7 +129,7 @@ class Policy(Section):
         return cls.from_tables({**manifest, "stream": stream}, where=where)
 
     def to_json(self) -> Json:
-        """For a manifest; channels become a list, because their order matters and JSON keys have none."""
+        """The policy for a manifest; channels become a list, because their order matters and JSON objects have none."""
         tables = self._tables()
         channels = tables["stream"]["channels"]
         tables["stream"]["channels"] = [{"name": name, **spec} for name, spec in channels.items()]
@@ -155,23 +155,24 @@ class Policy(Section):
 
     @property
     def costs(self) -> dict[str, dict[str, dict[str, float]]]:
-        """What misreadings cost, by useful inference: as the policy says, and of numbers their distance."""
+        """Costs of misclassifications by useful inference: those of the policy, and distances for numbers."""
         return self.training.cost_matrix | {name: number.costs for name, number in self.inferences.numeric.items()}
 
     @property
     def hold(self) -> Hold:
-        """How many windows share a draw, and how many of them are looked at."""
+        """The number of windows that share a draw, and how many of them are observed."""
         windows = 1 if self.privacy.every is None else int(seconds(self.privacy.every) / self.stream.window_seconds)
         return Hold(windows, min(self.privacy.listen or windows, windows))
 
     @property
     def kept_together(self) -> Hold:
-        """What a split must not cut: an episode; but any part of a script says something by itself."""
+        """The windows that a split must not separate: an episode; a script may be cut, since each part has labels of
+        its own."""
         return self.hold if self.privacy.slots is None else Hold()
 
     @property
     def slot_windows(self) -> int | None:
-        """Windows of one slot, where draws are scripts."""
+        """Windows in one slot if draws are scripts, else None."""
         return None if self.privacy.slots is None else int(seconds(self.privacy.slots) / self.stream.window_seconds)
 
     @property
@@ -204,7 +205,7 @@ class Policy(Section):
 
 
 def _check_version(version: object, where: str) -> None:
-    """Before all else: a newer policy may hold keys that would be misreported as mistakes."""
+    """Check the version first: a newer policy may hold keys that would be reported as mistakes."""
     if version is None:
         raise PolicyError(f"{where}: version is missing; add version = {VERSION} as the first line")
     shown = printable(repr(version))
@@ -224,17 +225,17 @@ def _on_one_line(array: re.Match[str]) -> str:
 
 
 def _by_section(keys: Mapping[str, Any]) -> dict[str, Json]:
-    """Each key under its section; no name stands in two."""
+    """Put each key under its section; no name is in two sections."""
     sections: dict[str, Json] = {}
     for key, value in keys.items():
         if key not in _HOMES:
-            raise PolicyError(f"policy: {printable(key)} is no key of a policy; {meant_or(key, list(_HOMES))}")
+            raise PolicyError(f"policy: {printable(key)} is not a policy key; {meant_or(key, list(_HOMES))}")
         sections.setdefault(_HOMES[key], {})[key] = value
     return sections
 
 
 def _merged(tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> Json:
-    """Tables as TOML gives them, with keys added or changed; what is no table is left for the policy to refuse."""
+    """Tables with keys added or changed; anything that is not a table is left for the policy to refuse."""
     changed = dict(tables)
     for name, keys in sections.items():
         before = tables.get(name, {})
@@ -243,7 +244,7 @@ def _merged(tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]
 
 
 def quick(policy: Policy) -> Policy:
-    """The same policy with networks that learn for a few epochs only; what is promised does not change."""
+    """The same policy with networks trained for only a few epochs; its guarantee does not change."""
     return policy.vary(training={"max_epochs": min(policy.training.max_epochs or QUICK_EPOCHS, QUICK_EPOCHS)})
 
 

@@ -1,4 +1,4 @@
-"""The repository of inferences: which sensors reveal what, and the works that showed it."""
+"""The repository of inferences: what each sensor reveals, and the publications that showed it."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ Tables = dict[str, Any]
 
 
 class Reference(Section):
-    """A published work, as far as its citation is known."""
+    """A published work, with as much of its citation as is known."""
 
     author: Name | None = None
     year: int | None = None
@@ -26,7 +26,7 @@ class Reference(Section):
 
 
 class Cell(Section):
-    """The works behind one inference from one sensor; `corrected_sensor` is the sensor meant, where it differs."""
+    """The works behind one inference from one sensor; `corrected_sensor` is the sensor they meant, if it differs."""
 
     references: Annotated[Names, Field(min_length=1)]
     corrected_sensor: Name | None = None
@@ -34,7 +34,7 @@ class Cell(Section):
 
 
 class Inference(Section):
-    """Something that can be read from sensors: a title, the attribute it yields, and a cell for each sensor."""
+    """An inference that sensors allow: a title, the attribute it yields, and a cell for each sensor."""
 
     title: Note
     attribute: Note
@@ -45,7 +45,7 @@ class Inference(Section):
 
     @property
     def revealing_sensors(self) -> tuple[str, ...]:
-        """The sensors meant, after corrections, each once."""
+        """The sensors after corrections, each once."""
         meant = (cell.corrected_sensor or printed for printed, cell in self.sensors.items())
         return tuple(dict.fromkeys(meant))
 
@@ -56,7 +56,7 @@ class Inference(Section):
 
 
 class Repository(Section):
-    """Inferences by name; `Repository.load()` gives the paper's table, with the user's own files laid over it."""
+    """Inferences by name; `Repository.load()` reads the paper's table and merges the user's own files into it."""
 
     version: Annotated[int, Field(ge=1, le=1)]
     sensors: Names
@@ -65,7 +65,7 @@ class Repository(Section):
 
     @classmethod
     def load(cls, *extra_paths: str | PathLike[str]) -> Self:
-        """The built-in table, then each file in turn: new entries are added, a key given again replaces the old."""
+        """Load the built-in table, then each file in turn: new entries are added, existing keys replaced."""
         built_in = resources.files("deeprotect.policy").joinpath("inferences.toml").read_text(encoding="utf-8")
         tables = tomllib.loads(built_in)
         repository = cls._checked(tables, "inferences.toml")
@@ -83,14 +83,15 @@ class Repository(Section):
         return self.inferences[self.name_of(name)]
 
     def name_of(self, name: str) -> str:
-        """The repository's name for an inference given by name, title or alias."""
+        """The repository's name for an inference, given its name, title or alias."""
         return _found("inference", name, self._all_names(), known=self.inferences)
 
     def knows(self, name: str) -> bool:
         return _plain(name) in self._all_names()
 
     def reveals(self, sensors: Iterable[str]) -> list[Inference]:
-        """What the sensors reveal, in the repository's order; corrected cells count where they were meant."""
+        """The inferences that the sensors allow, in the repository's order; corrected cells count for the corrected
+        sensor."""
         chosen = {self._sensor(sensor) for sensor in sensors}
         return [found for found in self.inferences.values() if chosen.intersection(found.revealing_sensors)]
 
@@ -98,7 +99,7 @@ class Repository(Section):
         return _found("sensor", name, {_plain(sensor): sensor for sensor in self.sensors}, known=self.sensors)
 
     def _all_names(self) -> dict[str, str]:
-        """Every plain spelling of every inference; a name outranks a title, a title an alias."""
+        """Every normalised name of every inference; a name takes precedence over a title, a title over an alias."""
         names = {_plain(alias): name for name, found in self.inferences.items() for alias in found.aliases}
         names |= {_plain(found.title): name for name, found in self.inferences.items()}
         return names | {_plain(name): name for name in self.inferences}
@@ -121,7 +122,7 @@ class Repository(Section):
 
 
 def _found(kind: str, name: str, names: Mapping[str, str], *, known: Iterable[str]) -> str:
-    """What a name means, by plain spellings."""
+    """Look up a normalised name."""
     if _plain(name) not in names:
         meant = nearest(_plain(name), list(names))
         fix = f"did you mean '{names[meant]}'?" if meant else f"known: {', '.join(known)}"
@@ -139,7 +140,7 @@ def _demand(kind: str, name: str, *, known: tuple[str, ...], where: str) -> None
 
 
 def _laid_over(base: Any, extra: Any) -> Any:
-    """Tables merge, lists unite in order, anything else is replaced."""
+    """Merge recursively: tables merge, lists unite in order, anything else is replaced."""
     if isinstance(base, dict) and isinstance(extra, dict):
         return base | {key: _laid_over(base[key], extra[key]) if key in base else extra[key] for key in extra}
     if isinstance(base, list) and isinstance(extra, list):

@@ -1,6 +1,6 @@
 """The sections of a policy file: stream, inferences, privacy, training, about; each checks itself.
 
-Names and notes are printable, of one line and bounded, because people read them in verdicts.
+Names and notes are printable, single-line and bounded, because people read them in verdicts.
 """
 
 import re
@@ -20,15 +20,15 @@ _UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": F
 _DURATION = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?) ?({'|'.join(_UNITS)})")
 LONGEST_NOTE = 300
 RESERVED_COLUMNS = ("recording", "time")
-# So that nobody's policy makes another's machine run out of memory.
+# Bounds, so that a policy cannot exhaust the memory of the machine that loads it.
 MOST_CHANNELS = 1024
 MOST_VALUES = 1 << 20  # in a window
 SLOWEST, FASTEST = 1e-6, 1e9  # samples a second
-FINEST, LEAST_RESOLUTION = 2.0**-52, 1e-200  # of the range, and of all: steps below are lost, or no numbers at all
+FINEST, LEAST_RESOLUTION = 2.0**-52, 1e-200  # relative and absolute: finer steps are lost to rounding
 
 
 def seconds(text: str) -> Fraction:
-    """Of "30 s", "1.5 min" or "1 h", exactly."""
+    """Parse a duration such as "30 s", "1.5 min" or "1 h", exactly."""
     found = _DURATION.fullmatch(text.strip())
     if not found or not float(found[1]):
         raise ValueError('must be a number and a unit, such as "30 s", "5 min" or "1 h"')
@@ -36,7 +36,7 @@ def seconds(text: str) -> Fraction:
 
 
 def duration(length: Fraction) -> str:
-    """The same the other way, in the largest unit that leaves no fraction, or in seconds."""
+    """Write a duration in the largest unit that leaves no fraction, or in seconds; the inverse of `seconds`."""
     for unit, size in reversed(_UNITS.items()):
         if (length / size).denominator == 1:
             return f"{length / size} {unit}"
@@ -64,7 +64,7 @@ class Section(BaseModel):
 
 
 def ascending(limits: tuple[float, float], *, fix: str) -> tuple[float, float]:
-    """The ends of a range, checked."""
+    """Return the ends of a range after checking their order."""
     low, high = limits
     if low == high:
         raise ValueError(f"is empty; {fix}")
@@ -100,14 +100,14 @@ class ChannelSpec(Section):
 
 
 class Stream(Section):
-    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column named otherwise."""
+    """Rate, window length and channels; `columns` maps a channel, `time` or `recording` to a column of another name."""
 
     rate_hz: Annotated[float, Field(gt=0, description="samples per second", examples=["10"])]
     window: Annotated[int, Field(ge=1, description="samples in a window", examples=["20"])]
     channels: dict[Name, ChannelSpec]
     columns: dict[Name, Name] = Field(default_factory=dict)
     when_missing: Literal["nothing", "placeholder"] | None = Field(
-        None, description="what leaves a live stream where samples are lost; a placeholder is a public window"
+        None, description="what a live stream releases when samples are missing; a placeholder is a public window"
     )
 
     def column(self, channel: str) -> str:
@@ -125,7 +125,7 @@ class Stream(Section):
     @classmethod
     def _is_rate(cls, rate: float) -> float:
         if not SLOWEST <= rate <= FASTEST:
-            raise ValueError(f"is no rate of a sensor; give samples per second, {SLOWEST:g} to {FASTEST:g}")
+            raise ValueError(f"is not a plausible sampling rate; give samples per second, {SLOWEST:g} to {FASTEST:g}")
         return rate
 
     @field_validator("channels")
@@ -188,13 +188,13 @@ GUARANTEES: dict[str, tuple[Guarantee, ...]] = {
 
 
 MOST_LEVELS = 64
-FURTHEST, FINEST_LEVEL = 1e12, 1e-9  # so that a level's name stays short
+FURTHEST, FINEST_LEVEL = 1e12, 1e-9  # keeps names of levels short
 
 
 class Number(Section):
     """A useful inference that is a number: ordered levels of equal width over a public range.
 
-    A level goes by the number in its middle. What lies outside the range counts as the level at that end.
+    A level is named after its middle. Numbers outside the range count as the nearest level.
 
     Examples:
         >>> cadence = Number(unit="steps/min", range=(60, 200), levels=7)
@@ -218,12 +218,12 @@ class Number(Section):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The middle of each level, as its name says it."""
+        """The middle of each level, equal to its name."""
         return tuple(map(float, self.names))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the levels, from the lowest: two digits of a step, so that no two levels share a name."""
+        """Names of the levels, from the lowest, to two digits of a step, so that no two levels share a name."""
         digits = max(0, 1 - floor(log10(self.step)))
         middles = [round(self.range[0] + (level + 0.5) * self.step, digits) + 0.0 for level in range(self.levels)]
         needed = max(len(f"{middle:.{digits}f}".rstrip("0").partition(".")[2]) for middle in middles)
@@ -231,7 +231,7 @@ class Number(Section):
 
     @property
     def costs(self) -> dict[str, dict[str, float]]:
-        """By true level and level read, as in a cost matrix: their distance, as a share of the longest."""
+        """Costs by true and predicted level, as in a cost matrix: their distance, as a share of the longest."""
         names, longest = self.names, self.levels - 1
         return {
             true: {read: abs(i - j) / longest for j, read in enumerate(names) if i != j} for i, true in enumerate(names)
@@ -253,9 +253,9 @@ class Number(Section):
 
 
 class Inferences(Section):
-    """What an app may infer, and what nobody should; without `sensitive`, everything else is sensitive.
+    """What an app may and may not infer; without `sensitive`, everything else is sensitive.
 
-    `numeric` says which useful ones are numbers, and how finely they are told apart.
+    `numeric` states which useful inferences are numbers, and their levels.
     """
 
     useful: Annotated[Names, Field(description="label columns the app may infer", examples=['["activity"]'])]
@@ -300,12 +300,12 @@ class Budget(Section):
     per_day: float | None = Field(None, gt=0, description="ε of one person in any day")
     in_all: float | None = Field(None, gt=0, description="ε of one person, ever")
     when_spent: WhenSpent = Field(
-        "refuse", description="what leaves once a limit is reached; a placeholder looks at no data"
+        "refuse", description="what is released once a limit is reached; a placeholder does not depend on data"
     )
 
     @property
     def limits(self) -> dict[str, float]:
-        """Those that are set, from the shortest time to the longest."""
+        """The limits that are set, from the shortest period to the longest."""
         named = {"per_hour": self.per_hour, "per_day": self.per_day, "in_all": self.in_all}
         return {name: epsilon for name, epsilon in named.items() if epsilon is not None}
 
@@ -320,10 +320,10 @@ class Budget(Section):
 
 
 class Privacy(Section):
-    """The promise: ε for one draw, how long a draw is held, of which kind, kept by which mechanism.
+    """The guarantee: ε for one draw, the duration of a draw, the kind of guarantee and the mechanism.
 
-    `every`: one draw for so long, instead of one for each window; `listen`: so many of its windows are looked at.
-    `slots`: what is drawn is a script of that time, which may change from slot to slot, at most `changes` times.
+    `every` is the time that one draw stands for, by default a window; `listen` the number of its windows that are
+    observed. With `slots` the draw is a script, which may change from slot to slot, at most `changes` times.
     """
 
     epsilon: Annotated[float, Field(gt=0, description="for one draw; smaller is more private", examples=["5.0"])]
@@ -332,10 +332,10 @@ class Privacy(Section):
         description="one draw for this long instead of one per window: lowers ε per hour; shorter events are lost",
         examples=['"30 s"'],
     )
-    listen: int | None = Field(None, ge=1, description="windows of an episode that are looked at, spread evenly")
+    listen: int | None = Field(None, ge=1, description="observed windows of an episode, spread evenly")
     slots: str | None = Field(
         None,
-        description="the draw is a script of that time: what was done, and in which slot it changed",
+        description="the draw is a script: the labels of `every` in slots of this length, with few changes",
         examples=['"30 s"'],
     )
     changes: int | None = Field(
@@ -369,21 +369,23 @@ class Privacy(Section):
 
 
 class Training(Section):
-    """How the feature extractor is learnt; nothing here touches the promise."""
+    """How models are trained; nothing here affects the guarantee."""
 
     features: Annotated[int, Field(ge=1, description="numbers kept from a window")] = 7
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     feature_extractor: FeatureExtractor = "default"
     loss: Loss = "softmax"
     max_epochs: Annotated[int, Field(ge=1)] | None = None
-    # free: how a device is worn carries nothing useful; unknown: nor does what channels rest at, gravity for instance
+    # free: how a device is worn is not informative; unknown: nor are the channels' means, such as gravity
     orientation: Literal["kept", "free", "unknown"] = Field(
         "kept", description="whether to ignore device orientation, to generalise to new people"
     )
     people: Name | None = Field(
         None, description="column that names the participant; without it, every recording counts as one"
     )
-    cost_matrix: dict[Name, Rows] = Field(default_factory=dict)  # inference, true class, class read; 1 if not named
+    cost_matrix: dict[Name, Rows] = Field(
+        default_factory=dict
+    )  # inference, true class, predicted class; 1 if not listed
 
     @field_validator("cost_matrix")
     @classmethod
@@ -391,12 +393,14 @@ class Training(Section):
         for inference, rows in costs.items():
             priced = [name for name, row in rows.items() if row.get(name)]
             if priced:
-                raise ValueError(f".{inference}.{priced[0]}.{priced[0]} is the right reading and costs 0; remove it")
+                raise ValueError(
+                    f".{inference}.{priced[0]}.{priced[0]} is a correct classification and costs 0; remove it"
+                )
         return costs
 
 
 class About(Section):
-    """Who answers for a protector, and what it is for: words for the card, none of which anything is computed from."""
+    """The people responsible for a protector, and its purpose: words for the card; nothing is computed from them."""
 
     owner: Name | None = None
     contact: Name | None = None

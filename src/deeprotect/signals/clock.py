@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError, printable
+from deeprotect.errors import Argument, TableError, printable
 from deeprotect.signals.schema import Floats
 
 GAP_STEPS = 3.0  # a step of more sampling periods than this is a gap
@@ -120,7 +120,8 @@ class Clock:
         self._check_rate()  # at a wrong rate every step looks like a gap
         raise TableError(
             f"{self.where}: {self._name} {what} at row {first_row + int(np.argmax(bad)) + 1}; give the rows from there "
-            f"another `recording` value, or mend the table with `deeprotect prepare`{self._doubt}"
+            f"another `recording` value, or mend the table with `deeprotect prepare`",
+            *self._doubt,
         )
 
     @property
@@ -128,9 +129,11 @@ class Clock:
         return "time" if self.column == "time" else f"time (column '{printable(self.column)}')"
 
     @property
-    def _doubt(self) -> str:
+    def _doubt(self) -> tuple[object, ...]:
         """A column that is only called like the time may be something else."""
-        return "" if self.column == "time" else " (or say --map time= if that is not the time)"
+        return (
+            () if self.column == "time" else (" (or say ", Argument("map", {"time": ""}), " if that is not the time)")
+        )
 
 
 Indices = NDArray[np.int64]

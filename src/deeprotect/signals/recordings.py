@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import TableError
+from deeprotect.errors import Argument, TableError
 
 MOST_RECORDINGS = 1_000_000  # names that are remembered, about 100 MB
 MOST_SINGLE_ROWS = 100  # recordings of one row, one after the other: that column numbers rows
@@ -42,7 +42,8 @@ class RecordingWatch:
         if self._single_rows == MOST_SINGLE_ROWS and self.window > 1:
             raise TableError(
                 f"{self.where}: {MOST_SINGLE_ROWS} recordings of a single row stand before row {row + 1}; does that "
-                "column number rows? Map another one, or none with --map recording="
+                "column number rows? Map another one, or none with ",
+                Argument("map", {"recording": ""}),
             )
         if name in self._seen:
             raise TableError(

@@ -1,4 +1,8 @@
-"""What a stream looks like: channels, rate and window length; public facts only."""
+"""Channels with units and public ranges, the schema of a stream, and the refusal of samples that do not fit it.
+
+Messages name rows and columns, never a sample or a figure made from samples: an error text may travel further than
+the data.
+"""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +12,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import PolicyError
+from deeprotect.errors import PolicyError, TableError, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +118,42 @@ class Schema:
 def _decimal(values: Floats, resolution: float) -> Floats:
     """Drop the rounding error of steps * resolution, so that 0.30000000000000004 prints as 0.3."""
     return np.round(values, max(0, 3 - int(np.floor(np.log10(resolution)))))
+
+
+OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wrong, not the sensor saturated
+
+
+def all_inside(samples: Floats, schema: Schema) -> bool:
+    """Every sample is a number in the public range, as nearly all batches are; what is no number is in none."""
+    return not len(samples) or bool(
+        (samples.min(axis=0) >= schema.low).all() and (samples.max(axis=0) <= schema.high).all()
+    )
+
+
+def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str) -> None:
+    """Every sample is a finite number."""
+    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # what is no number is both
+        return
+    row, column = np.argwhere(~np.isfinite(samples))[0]
+    kind = "infinite" if np.isinf(samples[row, column]) else "missing or not a number"
+    raise TableError(
+        f"{where}: row {first_row + row + 1}, column '{printable(schema.names[column])}' is {kind}; "
+        "drop such rows with `deeprotect prepare`"
+    )
+
+
+def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
+    """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
+    if all_inside(samples, schema):
+        return []
+    outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
+    return [schema.channels[place] for place in np.flatnonzero(outside > OUTSIDE_SHARE * len(samples))]
+
+
+def refuse_outside(channel: Channel, where: str) -> None:
+    """For training and evaluation, which should not learn from clipped samples. Releases clip, and never refuse."""
+    raise TableError(
+        f"{where}: column '{printable(channel.name)}' lies largely outside its public range "
+        f"[{channel.low:g}, {channel.high:g}] {printable(channel.unit)}; is it in another unit? "
+        "Convert it, or correct unit and range in the policy"
+    )

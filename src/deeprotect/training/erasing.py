@@ -1,7 +1,7 @@
-"""Directions along which linear classifiers read what is sensitive, and windows without them, for coders to learn from.
+"""Directions along which linear classifiers recognise sensitive labels, and their removal from windows before coding.
 
-Coder and bundle see the same: the projection onto what is left. It is worked out from whole steps without the
-directions, so it is a function of those. docs/claims.md#erased-directions
+Coder and bundle use the same projection onto the remaining directions, computed from whole-number steps.
+docs/claims.md#erased-directions
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,18 @@ from deeprotect.training.export import LayerBuilder, array, build
 from deeprotect.training.labelled_windows import Labels
 
 WEAKLY = 1e-3
-"""Regularisation of the classifiers. The stronger it is, the nearer their weights come to differences of class means,
-which carry what is useful, too."""
+"""Regularisation of the classifiers. Stronger regularisation brings their weights closer to differences of class means,
+which also carry useful information."""
 BOUNDED = 1.01
-"""What pivots leave of the largest entry, or nearly: without pivoting, rounding would be amplified."""
+"""Share of the largest entry that a pivot must have; without pivoting, rounding errors would be amplified."""
 MOST_SWAPS = 1000
 
 
 def sensitive_directions(flat: Floats, labels: Sequence[Labels], *, alpha: float = 1.0) -> Floats:
-    """Basis (value, direction) of ridge classifiers' weights, all classes of all inferences (paper, mode 2).
+    """Orthonormal basis (value, direction) of ridge classifiers' weights, all classes of all inferences (paper, mode
+    2).
 
-    `labels` are a column for each inference; None where a window has none.
+    `labels` has a column for each inference; None for a window without a label.
     """
     weights = []
     for column in labels:
@@ -45,7 +46,7 @@ def sensitive_directions(flat: Floats, labels: Sequence[Labels], *, alpha: float
 
 
 def erasing(flat: Floats, labels: Sequence[Labels]) -> Erase:
-    """The layer that takes these windows' sensitive directions out."""
+    """Build the layer that removes these windows' sensitive directions."""
     directions = sensitive_directions(flat, labels, alpha=WEAKLY)
     values, rank = directions.shape
     if rank >= values:
@@ -59,8 +60,8 @@ def erasing(flat: Floats, labels: Sequence[Labels]) -> Erase:
 
 
 def _pivots(directions: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Places by which no other place moves more than about 1: rows of nearly the largest determinant
-    (Goreinov et al. 2010), from those of a pivoted QR."""
+    """Positions to pivot on so that no other position moves more than about 1: rows of nearly the largest determinant
+    (Goreinov et al. 2010), starting from those of a pivoted QR."""
     rank = directions.shape[1]
     pivots = np.array(qr(directions.T, mode="r", pivoting=True)[1][:rank])
     for _ in range(MOST_SWAPS):
@@ -73,7 +74,7 @@ def _pivots(directions: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
 
 
 class EraseDirections(nn.Module):
-    """Flat windows in [0, 1] to their projections around the middle of the range, clipped to it."""
+    """Projects flat windows in [0, 1] around the middle of the range and clips the result."""
 
     basis: Tensor
 

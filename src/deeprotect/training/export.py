@@ -1,7 +1,7 @@
-"""From a torch module to the layers of a bundle: whole numbers, nothing about the machine they were made on.
+"""Conversion of torch modules to layers of a bundle, in whole numbers.
 
-A module of ours says beside its class which layers it becomes. Where each value is rounded, and to which grid, is
-chosen by what sample rows show there; a bundle states it, and its sums are checked to be exact.
+Each module class registers the layers that it becomes. Sample rows determine where values are rounded and to which
+grid; the bundle states it, and loading checks that all sums are exact.
 """
 
 import math
@@ -26,19 +26,19 @@ from deeprotect.training import networks
 from deeprotect.training.networks import BITS
 
 MOST_ROWS = 2048
-"""Sample rows, evenly spread, that show how large values get."""
+"""Sample rows, evenly spread, that show the size of values."""
 PROJECTION_BITS = 14
-"""Of a projection, whose entries are at most 1."""
+"""Bits of a projection, whose entries are at most 1."""
 TABLED, TABLE_BITS, FURTHEST = 9, 12, 8
-"""Activations from tables: steps of 2^-9 up to ±8, values in steps of 2^-12."""
+"""Inputs of lookup tables: steps of 2^-9 up to ±8; their outputs have steps of 2^-12."""
 WAVE_BITS = 7
 TINY = 1e-30
 INPUT_BITS, SEEN = 11, 0.9999
-"""Of standardised samples, which have a sign as well; so many of those seen are not clipped."""
+"""Bits of standardised samples, including a sign; samples seen in training are not clipped."""
 
 
 class Precision(NamedTuple):
-    """Binary digits of weights (with their sign) and of values, and what sums stay below."""
+    """Binary digits of weights (with sign) and of values, and a bound on sums."""
 
     weights: int
     values: int
@@ -46,14 +46,14 @@ class Precision(NamedTuple):
 
 
 COARSE = Precision(weights=8, values=10, sums=EXACT_FLOAT32)
-"""For coders: as fast as float32, and a quarter of its size."""
+"""Precision of coders: as fast as float32, at a quarter of its size."""
 FINE = Precision(weights=15, values=14, sums=EXACT_FLOAT64)
-"""For features that are measured, and for decoders."""
+"""Precision of measured features and of decoders."""
 
 
 def to_network(module: nn.Module, rows: Floats, precision: Precision = FINE) -> Network:
-    """The same function as a network of layers, up to rounding; `rows` are samples of what it will be given."""
-    some = rows[np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64)]  # the last ones included
+    """Convert a module to a network of layers, equal up to rounding; `rows` are samples of its input."""
+    some = rows[np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.int64)]  # includes the last row
     builder = LayerBuilder(np.asarray(some, dtype=np.float64), precision)
     build(module, builder)
     return builder.network()
@@ -61,12 +61,12 @@ def to_network(module: nn.Module, rows: Floats, precision: Precision = FINE) -> 
 
 @singledispatch
 def build(module: nn.Module, _: "LayerBuilder") -> None:
-    """Add the module's layers. A module outside the vocabulary is a mistake of ours."""
+    """Add the module's layers. An unsupported module is an internal error."""
     raise TypeError(f"{type(module).__name__} has no layers")
 
 
 class _Pending(NamedTuple):
-    """A product whose result is not yet on any grid; real-valued weights, (input, output) or as a kernel."""
+    """A product that has not been rounded to a grid; real-valued weights, (input, output) or as a kernel."""
 
     weights: Floats
     bias: Floats
@@ -76,8 +76,8 @@ class _Pending(NamedTuple):
 
 
 class LayerBuilder:
-    """Layers in the making; `rows` are what sample rows really are by then, which the layers so far give times
-    2^exponent: whole numbers after rounding."""
+    """Builds layers one by one; `rows` holds the exact values of sample rows at this point. The layers built so far
+    give these times 2^exponent, as whole numbers after rounding."""
 
     def __init__(self, rows: Floats, precision: Precision, *, bounds: Bounds | None = None) -> None:
         self.layers: list[Layer] = []
@@ -88,7 +88,7 @@ class LayerBuilder:
         self._pending: _Pending | None = None
 
     def branch(self) -> Self:
-        """Another chain from here."""
+        """Start another chain from here."""
         other = type(self)(self.rows, self.precision, bounds=self.bounds)
         other.exponent, other._rounded = self.exponent, self._rounded
         return other
@@ -100,13 +100,13 @@ class LayerBuilder:
         self.rows = self.rows if rows is None else rows
 
     def affine(self, weights: Floats, bias: Floats) -> None:
-        """x W + b; weights is (input, output)."""
+        """Append x W + b; weights is (input, output)."""
         self._require_whole()
         self.rows = self.rows @ weights + bias
         self._pending = _Pending(weights, bias, self.rows)
 
     def convolve(self, kernel: Floats, bias: Floats, *, stride: int, padding: int) -> None:
-        """Kernel (time, input channel, output channel) over rows (row, time, channel)."""
+        """Append a convolution: kernel (time, input channel, output channel) over rows (row, time, channel)."""
         self._require_whole()
         padded = np.pad(self.rows, ((0, 0), (padding, padding), (0, 0)))
         seen = np.lib.stride_tricks.sliding_window_view(padded, len(kernel), axis=1)[:, ::stride]
@@ -114,7 +114,7 @@ class LayerBuilder:
         self._pending = _Pending(kernel, bias, self.rows, stride, padding)
 
     def remove_level(self, channels: int) -> None:
-        """As `RemoveLevel`, of windows on their grid."""
+        """Append `RemoveLevel`, for windows on their grid."""
         self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
         values = self.rows.shape[1]
         samples = values // channels
@@ -123,7 +123,7 @@ class LayerBuilder:
         self.append(Affine(Product(_whole(whole), nothing, 0, nothing)), self.rows @ whole)
 
     def erase(self, layer: Erase, projection: Floats) -> None:
-        """As `EraseDirections`, before anything else: without the directions, and back among windows."""
+        """Append `EraseDirections` as the first layers: project the directions out and return to windows."""
         self.append(layer)
         values = layer.values
         middle, shift = np.full(values, MIDDLE >> BITS // 2, dtype=np.int32), np.full(values, PROJECTION_BITS)
@@ -138,7 +138,7 @@ class LayerBuilder:
         self.to_grid(exponent, low=0.0)
 
     def tabled(self, function: str) -> None:
-        """tanh or sigmoid."""
+        """Append tanh or sigmoid as a lookup table."""
         self._move(TABLED)
         steps = np.arange(-FURTHEST << TABLED, (FURTHEST << TABLED) + 1)
         self.rows, exact = _SMOOTH[function](self.rows), _SMOOTH[function](np.ldexp(steps.astype(float), -TABLED))
@@ -146,7 +146,7 @@ class LayerBuilder:
         self.exponent = TABLE_BITS
 
     def to_grid(self, exponent: int | None = None, *, low: float | None = None, high: float | None = None) -> None:
-        """Round to a grid, between bounds; those that are not given come from the sample rows."""
+        """Round to a grid, within bounds; missing bounds come from the sample rows."""
         exponent = int(_fitting(self._most, self.precision.values)) if exponent is None else exponent
         clip = self._clip(exponent, low=low, high=high)
         self._move(exponent)
@@ -157,7 +157,7 @@ class LayerBuilder:
         return max(float(np.abs(self.rows).max()), 2.0**-20)
 
     def _clip(self, exponent: int, *, low: float | None = None, high: float | None = None) -> Clip:
-        # A power of two: the largest value itself would be a participant's.
+        # A power of two, because the largest value itself would be a participant's.
         top = 1 << min(max(0, math.ceil(math.log2(self._most) + exponent)), BITS)
         return Clip(
             -top if low is None else int(np.ldexp(low, exponent)),
@@ -165,7 +165,7 @@ class LayerBuilder:
         )
 
     def quantise(self, shift: Floats, factor: Floats, *, clip: Clip, exponent: int, rows: Floats) -> None:
-        """(x − shift) · factor for real x, (copy, value), onto a grid; `rows` is what comes out."""
+        """Append (x − shift) · factor for real x, (copy, value), on a grid; `rows` holds the exact results."""
         given = self._settled()
         shifts, shift_scale = _integers(np.ldexp(shift, given))
         factors, factor_scale = _integers(np.ldexp(factor, exponent - given))
@@ -174,13 +174,13 @@ class LayerBuilder:
         self.exponent = exponent
 
     def restore(self, scale: Floats, mean: Floats) -> None:
-        """x · scale + mean inside [0, 1], on the grid of windows."""
+        """Append x · scale + mean, clipped to [0, 1], on the grid of windows."""
         rows = np.clip(self.rows * scale + mean, 0.0, 1.0)
         self.quantise((-mean / scale)[None], scale[None], clip=Clip(0, STEPS), exponent=WINDOW_BITS, rows=rows)
         self._move(0)
 
     def clip(self) -> None:
-        """Into [0, 1], on the grid of windows."""
+        """Clip to [0, 1], on the grid of windows."""
         self.rows = np.clip(self.rows, 0.0, 1.0)
         self.to_grid(WINDOW_BITS, low=0.0, high=1.0)
         self._move(0)
@@ -194,13 +194,13 @@ class LayerBuilder:
         self.append(Flatten(), self.rows.reshape(len(self.rows), -1))
 
     def statistics(self) -> None:
-        """Means, deviations, least and largest values, on no grid."""
+        """Append means, deviations, minima and maxima, on no grid."""
         rows = self.rows
         parts = [rows.mean(axis=1), rows.std(axis=1), rows.min(axis=1), rows.max(axis=1)]
         self.append(Statistics(), np.concatenate(parts, axis=1))
 
     def spectrum(self, exponent: int) -> None:
-        """Magnitudes of the Fourier transform, over the power of two that is next to √time, on a grid."""
+        """Append magnitudes of the Fourier transform, divided by the power of two nearest to √time, on a grid."""
         samples, root = self.rows.shape[1], root_of(self.rows.shape[1])
         cosine, sine = waves(samples)
         found = np.ldexp(np.abs(np.fft.rfft(self.rows, axis=1)), -root)
@@ -210,7 +210,7 @@ class LayerBuilder:
         self.exponent = exponent
 
     def concatenate(self, branches: Sequence["LayerBuilder"]) -> None:
-        """Of one grid."""
+        """Concatenate branches that share a grid."""
         (self.exponent,) = {branch.exponent for branch in branches}
         rows = np.concatenate([branch.rows for branch in branches], axis=1)
         self.append(Concatenation(tuple(tuple(branch.layers) for branch in branches)), rows)
@@ -220,7 +220,7 @@ class LayerBuilder:
         self.append(Residual(tuple(inner.layers)), self.rows + inner.rows)
 
     def network(self) -> Network:
-        """The network; its results are in the units of the module's, unless they are whole on purpose."""
+        """The finished network; its results are in the module's units, unless they are whole numbers on purpose."""
         self._move(0)
         return Network(tuple(self.layers), self._inputs)
 
@@ -230,13 +230,13 @@ class LayerBuilder:
             self.to_grid()
 
     def _settled(self) -> int:
-        """The grid, once what is pending is on its own."""
+        """Return the grid, after any pending product has been rounded to one."""
         if self._pending is not None:
             self._finish(None)
         return self.exponent
 
     def _move(self, exponent: int) -> None:
-        """To another grid without rounding, which is exact."""
+        """Move exactly to a finer grid, without rounding."""
         if self._pending is not None:
             self._finish(exponent)
         elif exponent != self.exponent:
@@ -244,7 +244,7 @@ class LayerBuilder:
             self.exponent = exponent
 
     def _scales(self) -> NDArray[np.int32]:
-        """Of a pending product's weights, for each output: as fine as digits allow, and as sums stay exact."""
+        """Scale of a pending product's weights for each output: as fine as digits allow while sums stay exact."""
         assert self._pending is not None
         weights, bias = self._pending.weights, self._pending.bias
         largest = np.abs(weights).max(axis=tuple(range(weights.ndim - 1)))
@@ -253,7 +253,7 @@ class LayerBuilder:
         return np.minimum(_fitting(largest, self.precision.weights - 1), np.minimum(within, BITS)).astype(np.int32)
 
     def _finish(self, exponent: int | None) -> None:
-        """The pending product, moved to a grid; without one, to the coarsest on which all of it is whole."""
+        """Round the pending product to a grid; without one, to the coarsest grid on which it is whole."""
         assert self._pending is not None
         scales, (weights, bias, wanted, stride, padding) = self._scales(), self._pending
         natural = scales + self.exponent
@@ -266,7 +266,7 @@ class LayerBuilder:
             return Convolution(product, stride, padding) if stride else Affine(product)
 
         given = layer(exact).prepare(replace(self.bounds, ours=False)).step(self._rounded, None)
-        # What rounding has moved on average goes back into the bias (Nagel et al. 2019).
+        # Add the mean rounding error back into the bias (Nagel et al. 2019).
         off = (np.ldexp(wanted, moved) - np.moveaxis(given, -1, 0)).mean(axis=tuple(range(wanted.ndim - 1)))
         self._pending = None
         self.append(layer(exact + np.ldexp(off, natural - moved)))
@@ -274,13 +274,13 @@ class LayerBuilder:
 
 
 def waves(samples: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """One turn of cosine and sine in whole numbers, 2^WAVE_BITS high."""
+    """One period of cosine and sine in whole numbers with amplitude 2^WAVE_BITS."""
     angles = 2 * np.pi / samples * np.arange(samples)
     return _whole(np.ldexp(np.cos(angles), WAVE_BITS)), _whole(np.ldexp(np.sin(angles), WAVE_BITS))
 
 
 def root_of(samples: int) -> int:
-    """√samples as a power of two."""
+    """√samples, rounded to a power of two."""
     return round(0.5 * math.log2(samples))
 
 
@@ -288,19 +288,19 @@ _SMOOTH: dict[str, Callable[[Floats], Floats]] = {"tanh": np.tanh, "sigmoid": ex
 
 
 def _sums(weights: Floats, given: Bounds) -> Floats:
-    """The largest sums of products with whole numbers within those bounds."""
+    """The largest sums of products with whole numbers within these bounds."""
     if weights.ndim == 2:
         return np.asarray(given.most @ weights)
     return np.asarray(weights.sum(axis=0).T @ given.most.max(axis=0))
 
 
 def _fitting(most: Any, bits: int) -> NDArray[np.int32]:
-    """The largest scales by which numbers up to `most` stay within so many binary digits."""
+    """The largest scales at which numbers up to `most` fit into `bits` binary digits."""
     return np.asarray(np.floor(np.log2((2**bits - 1) / np.maximum(most, TINY))), dtype=np.int32)
 
 
 def _integers(values: Floats) -> tuple[NDArray[np.int32], int]:
-    """Whole numbers and the scale by which they are the values."""
+    """Represent values as whole numbers and a scale."""
     scale = min(int(_fitting(np.abs(values).max(), BITS)), 60)
     return _whole(np.ldexp(values, scale)), scale
 

@@ -1,4 +1,4 @@
-"""Labelled windows, from which extractors, apps and attackers learn; and their labels as numbers, some rows silent."""
+"""Labelled windows for training extractors, apps and attackers, with labels as numbers; some rows lack labels."""
 
 import hashlib
 import math
@@ -10,17 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deeprotect.errors import InputError, TableError, printable
+from deeprotect.errors import MOST_LISTED, InputError, TableError, printable
 from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import PERSON, is_person
 from deeprotect.policy.sections import Number
-from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, Rows, read_rows
 from deeprotect.tables.fields import is_number, to_floats
-from deeprotect.tables.roles import MOST_LISTED
-from deeprotect.tables.rows import Rows, read_rows
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.levels import levels_of
 
@@ -29,23 +27,23 @@ Indices = NDArray[np.int64]
 
 
 def segment_numbers(*columns: NDArray[Any]) -> Indices:
-    """The number of each row's segment, from 0; a segment ends where any of the columns changes."""
+    """Number each row's segment, from 0; a segment ends where any of the columns changes."""
     changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.concatenate([[0], np.cumsum(changes)])[: len(columns[0])].astype(np.int64)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """A number for each name, in their order."""
+    """Number the names in order."""
     return [f"{number:0{len(str(len(names)))}d}" for number in range(1, len(names) + 1)]
 
 
 def place_in(segment: Indices) -> Indices:
-    """How many rows of the same segment stand before each; segments are numbered in order."""
+    """Count the rows of the same segment before each row; segments are numbered in order."""
     return np.arange(len(segment)) - np.searchsorted(segment, segment)
 
 
 def rank_in_group(groups: Indices) -> Indices:
-    """0 for the first of each group, 1 for the second, … in the order given; groups need not stand together."""
+    """Rank each row within its group, from 0; a group's rows need not be adjacent."""
     order = np.argsort(groups, kind="stable")
     ranks = np.empty(len(groups), dtype=np.int64)
     ranks[order] = place_in(groups[order])
@@ -55,7 +53,7 @@ def rank_in_group(groups: Indices) -> Indices:
 MISSING = -1
 """The code of a row that lacks a label."""
 NONE, SOME, ALL = 0, 1, 2
-"""Of the rows of a window."""
+"""How many of a window's rows are to be tested."""
 
 
 @dataclass(frozen=True)
@@ -64,29 +62,29 @@ class Targets:
 
     codes: Indices
     classes: tuple[NDArray[Any], ...]
-    values: tuple[Floats | None, ...] = ()  # of each inference that is a number, what its classes stand for
+    values: tuple[Floats | None, ...] = ()  # the numeric values of each inference's classes, if it is numeric
 
     @classmethod
     def read(cls, labels: object, rows: int) -> Self:
-        """From None, (row,) or (row, inference) of strings, numbers, booleans; None, NaN and NA are missing."""
+        """Parse None, (row,) or (row, inference) of strings, numbers, booleans; None, NaN and NA are missing."""
         table = _table(labels, rows)
         columns = [_number(table[:, column]) for column in range(table.shape[1])]
-        # A single class tells nothing apart: it would only teach a constant.
+        # A single class distinguishes nothing: it would only teach a constant.
         columns = [(codes, classes) for codes, classes in columns if len(classes) > 1]
         codes = np.stack([codes for codes, _ in columns], axis=1) if columns else np.empty((rows, 0), np.int64)
         return cls(codes, tuple(classes for _, classes in columns))
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Classes of each inference."""
+        """Number of classes of each inference."""
         return tuple(len(classes) for classes in self.classes)
 
     def values_of(self, column: int) -> Floats | None:
-        """Of an inference that is a number, what its classes stand for; None of others."""
+        """Numeric values of the classes of a numeric inference; None for others."""
         return self.values[column] if self.values else None
 
     def blocks(self) -> Iterator[tuple[int, slice]]:
-        """Each inference's place in a matrix that puts the classes of all inferences side by side."""
+        """Column range of each inference in a matrix that puts the classes of all inferences side by side."""
         start = 0
         for column, count in enumerate(self.counts):
             yield column, slice(start, start + count)
@@ -143,22 +141,22 @@ class LabelledWindows:
     rows: int
     fingerprint: str
     person: Indices | None = None
-    place: Indices | None = None  # number of each window in its table; neighbours in time have neighbouring numbers
-    group: Indices | None = None  # what a split must keep together, where the caller names a column for it
-    position: Indices | None = None  # number of each window in its recording, from which episodes are counted
-    recorded: Indices | None = None  # samples of each window that were recorded; the rest repeat the last of them
-    tested: Indices | None = None  # ALL, SOME or NONE of its rows, where the caller names rows to be tested on
+    place: Indices | None = None  # number of each window in its table, in order of time
+    group: Indices | None = None  # groups that a split must keep together, if the caller names a column
+    position: Indices | None = None  # number of each window in its recording, for counting episodes
+    recorded: Indices | None = None  # recorded samples of each window; the rest repeat the last one
+    tested: Indices | None = None  # ALL, SOME or NONE of its rows, if the caller names test rows
     numeric: Mapping[str, Number] = field(default_factory=dict)  # inferences whose labels are levels of a number
 
     @property
     def followed(self) -> NDArray[np.bool_]:
-        """Whether the next window here is the one right after it in its recording."""
+        """Whether the next row holds the window right after this one in its recording."""
         place = np.arange(len(self)) if self.place is None else self.place
         return np.append((np.diff(place) == 1) & (np.diff(self.recording) == 0), False)
 
     @property
     def worth_keeping(self) -> NDArray[np.bool_]:
-        """A tail that is mostly padding teaches nothing, unless it is all there is of its recording."""
+        """Whether a window teaches anything: not a mostly padded tail, unless its recording has nothing else."""
         if self.recorded is None:
             return np.ones(len(self), dtype=bool)
         alone = np.bincount(self.recording)[self.recording] == 1
@@ -166,12 +164,12 @@ class LabelledWindows:
 
     @property
     def people(self) -> Indices:
-        """Number of the person behind each window; of the recording, where the policy names no column for people."""
+        """Number of the person behind each window, or of its recording if the policy names no column for people."""
         return self.recording if self.person is None else self.person
 
     @property
     def who(self) -> Targets:
-        """People as classes, where the policy names a column for them; otherwise no inference at all."""
+        """People as classes, or no inference at all if the policy names no column for people."""
         if self.person is None:
             return Targets.read(None, len(self))
         names = self.person.astype(object)
@@ -180,11 +178,11 @@ class LabelledWindows:
 
     @property
     def groups(self) -> Indices:
-        """Number of each window's group; of the recording, where no column was named."""
+        """Number of each window's group, or of its recording if the caller named no column."""
         return self.recording if self.group is None else self.group
 
     def episodes(self, hold: Hold) -> Indices:
-        """Running number of the episode of each window; windows that were taken out leave episodes shorter."""
+        """Running number of each window's episode; omitted windows make episodes shorter."""
         position = np.arange(len(self)) if self.position is None else self.position
         return segment_numbers(self.recording, position // hold.windows)
 
@@ -194,7 +192,7 @@ class LabelledWindows:
     @property
     def flat(self) -> Floats:
         """(window, time * channel), as classifiers and encoders take them."""
-        return self.samples.reshape(len(self), math.prod(self.samples.shape[1:]))  # -1 cannot be told of no windows
+        return self.samples.reshape(len(self), math.prod(self.samples.shape[1:]))  # -1 is ambiguous without windows
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_]) -> Self:
         given = {"person": self.person, "place": self.place, "group": self.group, "position": self.position}
@@ -204,28 +202,28 @@ class LabelledWindows:
         return replace(self, samples=self.samples[chosen], labels=labels, recording=self.recording[chosen], **kept)
 
     def labelled(self, inference: str) -> NDArray[np.bool_]:
-        """Which windows carry a label of this inference."""
+        """Mask of the windows that have a label of this inference."""
         return np.array([label is not None for label in self.labels[inference]], dtype=bool)
 
     def codes(self, inference: str, classes: Sequence[str]) -> Indices:
-        """Each window's class by its number among sorted ones, all of which are there; MISSING without a label."""
+        """Number of each window's class among the sorted `classes`, which must include it; MISSING without a label."""
         known = self.labelled(inference)
         codes = np.full(len(self), MISSING, dtype=np.int64)
         codes[known] = np.searchsorted(np.array(classes, dtype=str), self.labels[inference][known].astype(str))
         return codes
 
     def classes(self, inference: str) -> list[str]:
-        """Of this inference, sorted."""
+        """Sorted classes of this inference."""
         return sorted({str(label) for label in self.labels[inference] if label is not None})
 
     def numbers(self, inference: str) -> list[str]:
-        """What stands for its classes in a bundle, in their order: classes of a sensitive inference may be people."""
+        """Numbers that replace its classes in a bundle, in order: classes of a sensitive inference may be people."""
         return numbered(self.classes(inference))
 
     def may_be_people(self, inference: str) -> bool:
-        """Whether some class is one person's alone; where nobody says who people are, by the column's name.
+        """Whether a class occurs with only one person; without a column of people, decide by the inference's name.
 
-        Levels of a number are the policy's, and nobody's.
+        Levels of a number come from the policy and identify no person.
         """
         if inference in self.numeric:
             return False
@@ -235,11 +233,11 @@ class LabelledWindows:
         return any(len(np.unique(self.person[known & (labels == each)])) < 2 for each in self.classes(inference))
 
     def values(self, inference: str, classes: Sequence[str] | NDArray[Any]) -> Floats | None:
-        """Of an inference that is a number, what its classes stand for; None of others."""
+        """Numeric values of the classes of a numeric inference; None for others."""
         return np.array(classes, dtype=np.float64) if inference in self.numeric else None
 
     def targets(self, inferences: Iterable[str]) -> Labels:
-        """Label columns side by side, (window, inference)."""
+        """Label columns of several inferences, (window, inference)."""
         return np.column_stack([self.labels[name] for name in inferences])
 
 
@@ -253,13 +251,13 @@ def read_windows(
     columns: Sequence[str] | None = None,
     tails: bool = False,
 ) -> LabelledWindows:
-    """Cut a whole table into windows; a window has a label only where all its rows agree on it.
+    """Cut an entire table into windows; a window has a label only if all its rows agree on it.
 
-    Of a number it is the level of the mean, over the rows that have one.
+    The label of a numeric inference is the level of the mean over the rows that have a number.
 
-    A last window that is mostly padding is left out, unless `tails` are wanted as well. `group` names a column whose
-    values a split keeps together, `tested` one with the values that are tested on. `mapped` says for this table which
-    columns are meant (`{"time": "Timestamp"}`), and `columns` names those of a text file that has no names.
+    A last window that is mostly padding is left out, unless `tails` is set. `group` names a column whose values a split
+    keeps together, `tested` a column and its test values. `mapped` names this table's columns (`{"time":
+    "Timestamp"}`), and `columns` those of a text file without a header.
     """
     schema, inferences = policy.schema(), [*policy.inferences.useful, *policy.inferences.sensitive]
     mapping = ColumnMap.of(policy, mapped)
@@ -294,7 +292,7 @@ def read_windows(
 
 
 def _shares(batches: list[Windows], codes: Indices, names: Labels, values: set[str]) -> Indices:
-    """Of each window whether all, some or none of its rows have one of the values."""
+    """Whether all, some or none of each window's rows have one of the values."""
     has = np.array([name in values for name in names.tolist()], dtype=np.int64)[codes]
     starts = np.concatenate([batch.frame.first_rows for batch in batches])
     lowest, highest = np.minimum.reduceat(has, starts), np.maximum.reduceat(has, starts)
@@ -327,7 +325,7 @@ def _floats(column: pa.ChunkedArray) -> Floats:
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
-    """Row labels as numbers, -1 where missing, and the names behind the numbers."""
+    """Number the labels of rows, -1 where missing, and return the names behind the numbers."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     names = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
@@ -335,7 +333,7 @@ def _codes(column: pa.ChunkedArray) -> tuple[Indices, Labels]:
 
 
 def _numbers(rows: list[Rows]) -> Indices:
-    """Each row's recording as a running number."""
+    """Number each row's recording."""
     if rows[0].recording is None:
         return np.zeros(sum(len(each.samples) for each in rows), dtype=np.int64)
     names = np.concatenate([each.recording for each in rows if each.recording is not None])
@@ -384,11 +382,12 @@ def _assemble(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WindowRows:
-    """Windows for scikit-learn, those that `evaluate` learns from and tests on, in its order.
+    """The windows that `evaluate` trains and tests on, in its order, for scikit-learn.
 
     `X` is (window, time * channels + channel) in the policy's units. `y` holds the useful label, or one column for each
     of several, and `labels` those of every inference by name: None where the rows of a window disagree or have none.
-    `groups` numbers people, where the policy names a column for them, or else recordings; `recording` always these.
+    `groups` numbers people if the policy names a column for them, else recordings; `recording` always numbers
+    recordings.
     """
 
     X: Floats

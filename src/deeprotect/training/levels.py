@@ -1,4 +1,4 @@
-"""Levels of an inference that is a number: which one a value is of, which one to guess, and how far off guesses are."""
+"""Levels of numeric inferences: the level of a value, the best guess, and the error of guesses."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ Levels = NDArray[np.object_]
 
 
 def levels_of(number: Number, values: Floats) -> Levels:
-    """The name of each value's level, None where there is no value; beyond the range, the level at that end."""
+    """Name the level of each value, None for a missing one; values beyond the range get the nearest level."""
     known = np.isfinite(values)
     low, high = number.range
     place = (np.clip(np.where(known, values, low), low, high) - low) / number.step
@@ -22,9 +22,9 @@ def levels_of(number: Number, values: Floats) -> Levels:
 
 
 def medians(shares: Floats, values: Floats) -> NDArray[np.int64]:
-    """Of each row of shares (row, class), the class at the median of what the classes stand for.
+    """For each row of shares (row, class), choose the class at the median of the classes' values.
 
-    No other guess has a smaller expected distance, where the shares are right.
+    If the shares are right, no other guess has a smaller expected distance.
     """
     order = np.argsort(values, kind="stable")
     below = np.cumsum(shares[:, order], axis=1)
@@ -32,17 +32,17 @@ def medians(shares: Floats, values: Floats) -> NDArray[np.int64]:
 
 
 def distances(truth: NDArray[Any], guess: NDArray[Any]) -> Floats:
-    """Between levels, by their names."""
+    """Distance between levels, given by name."""
     return np.asarray(np.abs(truth.astype(np.float64) - guess.astype(np.float64)))
 
 
 def median_error(truth: NDArray[Any]) -> float:
-    """Mean distance of levels from their own median: what a guess that sees nothing is off by."""
+    """Mean distance of levels from their median: the error of a guess that sees no data."""
     values = np.sort(truth.astype(np.float64))
     return float(np.abs(values - values[(len(values) - 1) // 2]).mean())
 
 
 def error_limit(epsilon: float, truth: NDArray[Any]) -> float:
-    """What nobody's guesses of these levels can be off by less, on average, from a release under ε-LDP."""
+    """Lower bound on the mean error of any guess of these levels from a release under ε-LDP."""
     values, counts = np.unique(truth.astype(np.float64), return_counts=True)
     return least_error(epsilon, counts, values)

@@ -1,8 +1,8 @@
-"""What networks are made of: dense layers, levels and scales of windows, coarse numbers, weights from one generator.
+"""Building blocks of networks: dense layers, standardisation, coarse numbers, weights from a given generator.
 
-Layers are made without weights, since torch would draw them from its global generator; `initialise` draws them. What a
-bundle takes from few participants' values is rounded until it is nobody's own value: grids are powers of two, and only
-how fine they are is learnt. This is no proof: it takes away the exact match by which a number would show whose it is.
+Layers are created without weights, because torch would draw them from its global generator; `initialise` draws them.
+Numbers that a bundle takes from few participants' values are rounded to grids of powers of two, whose step is all that
+is learnt. This prevents an exact match with a participant's value; it proves nothing more.
 """
 
 from collections.abc import Sequence
@@ -18,28 +18,29 @@ from deeprotect.errors import InputError
 from deeprotect.signals.schema import Floats
 
 BOX_STEPS = 128
-"""Steps across a clip box, at least: rounding outward adds less than 2/128 to its width, and so to the noise."""
+"""Minimum number of steps across a clip box: rounding outward adds less than 2/128 to its width, and so to the
+noise."""
 THINNEST = 1e-3
-"""Of a box whose coordinate hardly moves, the width that its grid is taken from, relative to where it lies."""
+"""Width, relative to its position, that determines the grid of a coordinate that hardly moves."""
 
 
 def to_grid(values: Floats, step: Floats | float) -> Floats:
-    """The nearest multiples of a step."""
+    """Round to the nearest multiples of a step."""
     return np.asarray(np.rint(values / step) * step)
 
 
 def power_of_two(values: Floats) -> Floats:
-    """The largest power of two that is not above each positive value."""
+    """The largest power of two that does not exceed each positive value."""
     return np.asarray(np.exp2(np.floor(np.log2(values))))
 
 
 def significant(values: Floats, *, bits: int) -> Floats:
-    """Positive values with so many binary digits after the first."""
+    """Round positive values to `bits` binary digits after the first."""
     return to_grid(values, power_of_two(values) / 2**bits)
 
 
 def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Ends of a clip box on a grid of each coordinate's own, the low one rounded down and the high one up."""
+    """Round the ends of a clip box outward, on a grid for each coordinate: the low end down, the high end up."""
     widths = np.maximum(high - low, THINNEST * np.maximum(1.0, np.abs(low)))
     step = power_of_two(widths / BOX_STEPS)
     down, up = np.floor(low / step) * step, np.ceil(high / step) * step
@@ -48,19 +49,19 @@ def outward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 Layer = TypeVar("Layer", bound=nn.Module)
 BITS = 15
-"""Of whole numbers in a bundle that are not weights; numbers of one tensor share a power of two."""
+"""Bits of whole numbers in a bundle other than weights; numbers of one tensor share a power of two."""
 SCALE_BITS, MEAN_STEPS, LARGEST_STEP = 3, 16, 1 / 1024
-"""Binary digits of a standard deviation after its first; steps of a mean's grid in one, and the largest of them."""
+"""Binary digits of a standard deviation after its first; grid steps of a mean per deviation; the largest step."""
 LEAST_SCALE = 1e-6
-"""Of a value that moves at all."""
+"""The smallest scale of a value that moves."""
 WIDEST = 1024
-"""The largest scale over the smallest, at most: so the factors of all values keep five binary digits in one tensor."""
+"""The largest ratio of scales: the factors of all values then keep five binary digits in one tensor."""
 
 
 class Standardise(nn.Module):
     """(x - mean) / scale, with coarse numbers of the training windows.
 
-    Where one participant alone moves, exact ones would tell by how much: standard deviation × √windows.
+    Exact numbers would reveal how far a participant moved who is the only one to move: standard deviation × √windows.
     """
 
     mean: Tensor
@@ -69,8 +70,9 @@ class Standardise(nn.Module):
     def __init__(self, windows: Floats) -> None:
         super().__init__()
         scale, mean = windows.std(axis=0), windows.mean(axis=0)
-        # A value that never moves carries nothing: leave its scale alone rather than divide by a rounding error. One
-        # that hardly moves in a wide range is amplified only as far as a bundle's whole numbers can say.
+        # A value that never moves carries no information: leave its scale alone rather than divide by a rounding error.
+        # A
+        # value that hardly moves in a wide range is amplified only as far as a bundle's whole numbers can express.
         moving = scale >= LEAST_SCALE
         scale = np.where(moving, np.maximum(scale, scale.max(initial=0.0) / WIDEST), 1.0)
         scale = significant(scale, bits=SCALE_BITS)
@@ -83,12 +85,12 @@ class Standardise(nn.Module):
 
 
 def _finest(values: Floats) -> Floats:
-    """The smallest step in which a tensor of a bundle holds all of the values."""
+    """The smallest step with which a tensor of a bundle can hold all the values."""
     return power_of_two(np.maximum(np.abs(values).max(initial=0.0), LEAST_SCALE)) * 2.0 ** (1 - BITS)
 
 
 class Restore(nn.Module):
-    """The way back: x * scale + mean, inside the public range [0, 1]."""
+    """The inverse of `Standardise`: x * scale + mean, clipped to the public range [0, 1]."""
 
     mean: Tensor
     scale: Tensor
@@ -103,9 +105,9 @@ class Restore(nn.Module):
 
 
 class RemoveLevel(nn.Module):
-    """What each channel rests at in a window is taken off; times the number of samples, which keeps numbers whole.
+    """Subtracts each channel's mean over the window, times the number of samples, which keeps numbers whole.
 
-    Of an accelerometer that is gravity, and with it how a phone lies.
+    For an accelerometer the mean is gravity, which reveals the orientation of a phone.
     """
 
     def __init__(self, channels: int) -> None:
@@ -118,27 +120,27 @@ class RemoveLevel(nn.Module):
 
 
 class Clip(nn.Module):
-    """Values back into the public range: post-processing."""
+    """Clips values to the public range: post-processing."""
 
     def forward(self, window: Tensor) -> Tensor:
         return window.clamp(0.0, 1.0)
 
 
 def window_samples(values: int, channels: int) -> int:
-    """Samples of a flattened window."""
+    """Number of samples in a flattened window."""
     if channels < 1 or values % channels:
         raise InputError(f"channels = {channels} does not divide a window of {values} values; set it to the stream's")
     return values // channels
 
 
 def unset(kind: type[Layer], *sizes: int, **options: Any) -> Layer:
-    """A layer whose weights are still to be set."""
+    """Create a layer without initial weights."""
     layer: Layer = skip_init(kind, *sizes, **options)  # type: ignore[no-untyped-call]
     return layer
 
 
 def dense(widths: Sequence[int]) -> nn.Sequential:
-    """Linear layers of the given widths with ReLU between them, none after the last."""
+    """Linear layers of the given widths, with ReLU between them but not after the last."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
         layers += [unset(nn.Linear, inputs, outputs), nn.ReLU()]
@@ -146,7 +148,7 @@ def dense(widths: Sequence[int]) -> nn.Sequential:
 
 
 def initialise(module: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Weights drawn from the given generator alone, uniform with variance 1 / (3 inputs), biases zero."""
+    """Draw weights from the given generator alone, uniform with variance 1 / (3 inputs); set biases to zero."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv1d):
             nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)

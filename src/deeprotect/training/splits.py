@@ -12,22 +12,22 @@ from deeprotect.training.labelled_windows import Indices, LabelledWindows, place
 Mask = NDArray[np.bool_]
 ONE_WINDOW = Hold()
 PIECES = 10
-"""Of a recording, of which some are held out whole."""
+"""Number of pieces a recording is cut into, some of which are held out."""
 
 
 def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
-    """The last part of each segment is held out; windows next to one that is held out are left unused.
+    """Hold out the last part of each segment, and leave unused the windows next to held-out ones.
 
-    A segment is a run of windows of one recording with one combination of labels: cut so, every class is on both
-    sides even where a recording goes through them one after the other. Segments too short to be cut go whole to one
-    side, a share of each combination of labels. An episode goes where its first window goes; where that leaves nothing
-    to hold out, because no episode begins so late, the last episode of each segment is.
+    A segment is a run of windows of one recording with one combination of labels; cutting segments puts every class on
+    both sides even if a recording goes through them one after the other. Segments too short to be cut go to one side
+    entirely, a share of each combination of labels. An episode goes where its first window goes; if that holds nothing
+    out, because no episode begins so late, the last episode of each segment is held out.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
     place = place_in(segments)
     border = np.rint(counts * (1 - held_out))[segments]
-    short = counts < max(4, int(np.ceil(1 / held_out)))  # two to train on, one gap and one to test on
+    short = counts < max(4, int(np.ceil(1 / held_out)))  # two for training, one gap and one for testing
     chosen = _whole_segments(windows, segments, np.flatnonzero(short), held_out=held_out, seed=seed)
     whole = chosen[segments]
     test = _together(np.where(short[segments], whole, place >= border), windows, hold)
@@ -36,7 +36,7 @@ def contiguous(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
 
 
 def measurable(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold) -> tuple[Mask, Mask]:
-    """The same, where something is learnt and something measured; recordings too short for that are refused."""
+    """Split like `contiguous`, but refuse recordings too short to leave windows on both sides."""
     train, test = contiguous(windows, held_out=held_out, seed=seed, hold=hold)
     if not (train.any() and test.any()):
         shorter = ", or lower `every`" if hold.windows > 1 else ""
@@ -45,19 +45,19 @@ def measurable(windows: LabelledWindows, *, held_out: float, seed: int, hold: Ho
 
 
 def _last_episodes(windows: LabelledWindows, segments: Indices, hold: Hold) -> Mask:
-    """The windows of the last episode of each segment that has several."""
+    """Mask of the windows in the last episode of each segment that has several."""
     episodes, borders = windows.episodes(hold), np.flatnonzero(np.diff(segments))
     first, last = (episodes[places][segments] for places in (np.append(0, borders + 1), np.append(borders, -1)))
     return np.asarray((episodes == last) & (first != last))
 
 
 def segments_of(windows: LabelledWindows) -> Indices:
-    """The number of each window's segment, in order."""
+    """Number of each window's segment, in order."""
     return segment_numbers(windows.recording, *windows.labels.values())
 
 
 def _whole_segments(windows: LabelledWindows, segments: Indices, short: Indices, *, held_out: float, seed: int) -> Mask:
-    """Which segments go to the held-out side: of the short ones a share of each combination, drawn with a seed."""
+    """Choose the short segments to hold out: a seeded random share of each combination of labels."""
     combinations = _combinations(windows, np.searchsorted(segments, short))
     generator = np.random.default_rng(seed)
     chosen = np.zeros(segments[-1] + 1, dtype=bool)
@@ -68,10 +68,10 @@ def _whole_segments(windows: LabelledWindows, segments: Indices, short: Indices,
 
 
 def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_WINDOW) -> list[tuple[Mask, Mask]]:
-    """Train and test masks of `count` folds; each segment is cut into as many parts, with a gap around the tested ones.
+    """Train and test masks of `count` folds; each segment is cut into `count` parts, with a gap around the tested part.
 
-    Segments too short for that go whole to one fold, each combination of labels spread over all folds. An episode goes
-    where its first window goes; where that leaves a fold nothing to test, all segments go whole.
+    Segments too short for that go to one fold entirely, each combination of labels spread over all folds. An episode
+    goes where its first window goes; if that leaves a fold without test windows, all segments stay in one piece.
     """
     segments = segments_of(windows)
     counts = np.bincount(segments)
@@ -85,17 +85,17 @@ def folds(windows: LabelledWindows, *, count: int, seed: int, hold: Hold = ONE_W
 
 
 def blocks(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold = ONE_WINDOW) -> tuple[Mask, Mask]:
-    """Whole pieces of recordings are held out, whatever their labels; windows next to a tested one are left unused.
+    """Hold out entire pieces of recordings, whatever their labels; windows next to a tested one are left unused.
 
-    Each recording is cut into ten pieces, or fewer that hold an episode each; those held out are spread over it, from
-    a start drawn with a seed. What changes inside a piece changes in the test, as it does in life.
+    Each recording is cut into ten pieces, or fewer so that each holds an episode; the held-out ones are spread over it
+    from a seeded random start. Changes inside a piece are part of the test, as they are in use.
     """
     recording = segment_numbers(windows.recording)
     counts = np.bincount(recording)
     pieces = np.clip(counts // max(2, hold.windows), 1, PIECES)
     start = np.random.default_rng(seed).random(len(counts))
     piece = place_in(recording) * pieces[recording] // counts[recording]
-    # Of n pieces, those at which another whole number is passed on the way from the start to start + n · held_out.
+    # Of n pieces, hold out those where start + i · held_out passes another whole number.
     passed = np.floor((piece + 1) * held_out + start[recording]) > np.floor(piece * held_out + start[recording])
     test = _together(passed, windows, hold)
     return apart(~test, test, windows), test
@@ -104,9 +104,9 @@ def blocks(windows: LabelledWindows, *, held_out: float, seed: int, hold: Hold =
 def grouped(
     windows: LabelledWindows, groups: Indices, *, count: int, held_out: float, seed: int
 ) -> list[tuple[Mask, Mask]]:
-    """Train and test masks that never share a group; `count` folds, or one split with a share of the groups held out.
+    """Train and test masks that never share a group: `count` folds, or one split with a share of the groups held out.
 
-    Groups of one combination of labels are spread over the folds in an order drawn with a seed.
+    Groups with one combination of labels are spread over the folds in a seeded random order.
     """
     names, first, number = np.unique(groups, return_index=True, return_inverse=True)
     parts = count if count > 1 else max(2, round(1 / held_out))
@@ -123,7 +123,7 @@ def grouped(
 
 
 def _together(side: Mask | Indices, windows: LabelledWindows, hold: Hold) -> Any:
-    """Each window's side, or part, as that of its episode's first window."""
+    """Move each window to the side, or part, of its episode's first window."""
     if hold.windows == 1:
         return side
     episodes = windows.episodes(hold)
@@ -131,7 +131,7 @@ def _together(side: Mask | Indices, windows: LabelledWindows, hold: Hold) -> Any
 
 
 def apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
-    """Without the windows right before or after a tested one of the same recording, whatever their labels."""
+    """Remove from `train` the neighbours of tested windows in the same recording, whatever their labels."""
     neighbours = windows.followed[:-1]
     touches = np.zeros(len(train), dtype=bool)
     touches[1:] |= neighbours & test[:-1]
@@ -140,7 +140,7 @@ def apart(train: Mask, test: Mask, windows: LabelledWindows) -> Mask:
 
 
 def _dealt(windows: LabelledWindows, segments: Indices, *, count: int, seed: int) -> Indices:
-    """A fold for each segment: those of one combination of labels in turn, in an order drawn with a seed."""
+    """Assign a fold to each segment: those with one combination of labels in turn, in a seeded random order."""
     combinations = _combinations(windows, np.searchsorted(segments, np.arange(segments[-1] + 1)))
     generator = np.random.default_rng(seed)
     dealt = np.empty(len(combinations), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""One loop that trains an objective with Adam, stopped early on held-out rows."""
+"""The loop that trains an objective with Adam and stops early on held-out rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ from torch.optim.lr_scheduler import OneCycleLR
 
 Rows = tuple[Tensor, ...]
 Progress = Callable[[float], None]
-"""Takes the share of the work that is done, 0 to 1."""
+"""Called with the completed share of the work, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how fast; the step size rises for a third of the way, then falls to zero along a cosine."""
+    """Length and speed of training; the step size rises for a third of the way, then falls to zero along a cosine."""
 
     max_epochs: int
     max_steps: int
@@ -28,7 +28,7 @@ class Schedule:
     patience: int
 
     def epochs(self, steps: int) -> int:
-        """Passes over rows that make `steps` batches."""
+        """Number of passes over the rows that make `steps` batches."""
         return max(1, min(self.max_epochs, self.max_steps // steps))
 
 
@@ -36,8 +36,7 @@ class Schedule:
 class TrainingJob:
     """An objective whose forward(*rows, noise) is its loss, its rows, and its own randomness.
 
-    `noise` counts the standard normal numbers that the objective wants beside each row; none of the rows need be
-    `held_out`.
+    `noise` is the number of standard normal values that the objective needs per row; `held_out` may be all False.
     """
 
     objective: nn.Module
@@ -52,14 +51,14 @@ class TrainingJob:
 
 
 def train(job: TrainingJob, schedule: Schedule, *, progress: Progress = lambda _: None) -> None:
-    """Train the job's objective in place; where rows are held out, the weights of the best check stay."""
+    """Train the job's objective in place; if rows are held out, keep the weights of the best check."""
     objective, size = job.objective, min(schedule.batch_size, len(job.train[0]))
     steps = -(-len(job.train[0]) // size)
     learning = [value for value in objective.parameters() if value.requires_grad]
     optimiser = torch.optim.Adam(learning, lr=schedule.learning_rate, fused=True)
     total = schedule.epochs(steps) * steps
     scheduler = OneCycleLR(optimiser, schedule.learning_rate, total_steps=total, cycle_momentum=False)
-    # One noise draw for all checks, so that checks differ by the weights alone.
+    # One noise draw for all checks, so that checks differ only in the weights.
     check = job.batch(job.held_out, torch.arange(len(job.held_out[0]))) if job.held_out else ()
     stopping = EarlyStopping(objective, patience=schedule.patience)
     for epoch in range(epochs := schedule.epochs(steps)):
@@ -82,7 +81,7 @@ def _loss(objective: nn.Module, rows: Rows) -> float:
 
 
 class EarlyStopping:
-    """Remembers the weights of the lowest loss, and says when there has been no progress for long enough."""
+    """Remembers the weights with the lowest loss, and stops after too many checks without progress."""
 
     def __init__(self, model: nn.Module, *, patience: int) -> None:
         self._model = model
@@ -99,14 +98,14 @@ class EarlyStopping:
         return self._waited >= self._patience
 
     def restore(self) -> None:
-        """Back to the best weights, where there was a check."""
+        """Restore the best weights, if there was a check."""
         if self._best is not None:
             self._model.load_state_dict(self._best)
 
 
 def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
-    """Evenly spread runs of neighbouring rows: neighbours in time look alike, so single rows would flatter the model,
-    and one run at the end may be a single person or activity."""
+    """Hold out evenly spread runs of neighbouring rows. Neighbours in time resemble each other, so single rows would
+    flatter the model, and one run at the end may be a single person or activity."""
     if share <= 0.0 or rows < 20:
         return np.zeros(rows, dtype=bool)
     run = min(8, rows // 20)
@@ -115,7 +114,7 @@ def hold_out(rows: int, share: float) -> NDArray[np.bool_]:
 
 
 def _order(job: TrainingJob, count: int) -> Tensor:
-    """A shuffle of the training rows, its beginning repeated to fill the last batch."""
+    """Shuffle the training rows, repeating the first ones to fill the last batch."""
     rows = len(job.train[0])
     shuffled = torch.randperm(rows, generator=job.generator)
     return shuffled[torch.arange(count) % rows]
@@ -123,16 +122,17 @@ def _order(job: TrainingJob, count: int) -> Tensor:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Found once: a look at all libraries of the process takes longer than many a fit."""
+    """Cached, because inspecting all libraries of the process takes longer than many fits."""
     return ThreadpoolController()
 
 
 @contextmanager
 def single_thread() -> Iterator[None]:
-    """Layers of a few hundred weights gain nothing from a second thread, and waiting for one costs 10× on busy cores.
+    """Limit libraries to one thread: layers of a few hundred weights gain nothing from a second one, and waiting for it
+    costs 10× on busy cores.
 
-    Results do not depend on the number of cores, either: products of matrices add up in another order on two threads,
-    and one last digit of a scale is enough for other noise.
+    Results also do not depend on the number of cores: two threads add up matrix products in another order, and one last
+    digit of a scale is enough to change the noise.
     """
     before = torch.get_num_threads()
     with _libraries().limit(limits=1):

@@ -1,4 +1,4 @@
-"""Features of a window that recognition apps compute: statistics, spectra, course, magnitudes of axes, correlations."""
+"""Features of a window that recognition apps compute: statistics, spectra, coarse shape, magnitudes, correlations."""
 
 from itertools import pairwise
 from typing import Any, Self
@@ -9,25 +9,25 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from deeprotect.signals.schema import Floats
 
 BANDS = 16
-"""Bands of a spectrum, of equal width; a short window has as many as it has frequencies."""
+"""Number of spectral bands of equal width; a short window has only as many as it has frequencies."""
 PARTS = 8
-"""Stretches of a window whose means tell how a signal goes on."""
+"""Number of stretches of a window whose means describe its coarse shape."""
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_PAIRS = 28
-"""Pairs of series whose correlation is taken: those of eight."""
+"""Number of pairs of series to correlate: all pairs of eight series."""
 AT_ONCE = 1 << 22
-"""Values that are worked on in one go, so that memory does not grow with a table."""
+"""Values processed at a time, so that memory does not grow with the table."""
 
 
 VIEWS = ("magnitudes", "spectra", "correlations")
-"""What apps that look at less than everything look at."""
+"""Names of the partial feature sets that simpler apps use."""
 
 
 class WindowFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Flat windows to features, without anything learnt; values lie between 0 and 1, `channels` to each time.
+    """Converts flat windows to features without learning anything; values lie in [0, 1], `channels` per time.
 
-    Three channels in a row are taken for the axes of one sensor where their number is a multiple of three. `view`
-    leaves out the rest: what an app computes that looks at magnitudes alone, at spectra, at correlations and spreads.
+    If the number of channels is a multiple of three, each three in a row count as the axes of one sensor. `view`
+    selects the features of a simpler app: magnitudes, spectra, or correlations and spreads.
     """
 
     def __init__(self, channels: int = 1, view: str | None = None) -> None:
@@ -61,7 +61,7 @@ class WindowFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _statistics(series: Floats, still: Floats, spread: Floats) -> list[Floats]:
-    """Of values, of what changes from one to the next, and of stretches."""
+    """Moments and ranges of values, of differences between neighbours, and means of stretches."""
     several = series.shape[2] > 1
     steps = np.diff(series, axis=2) if several else np.zeros_like(series)
     crossings = (still[:, :, 1:] * still[:, :, :-1] < 0).mean(axis=2) if several else np.zeros_like(spread)
@@ -85,7 +85,7 @@ def _moment(still: Floats, spread: Floats, power: int) -> Floats:
 
 
 def _spectrum(still: Floats) -> list[Floats]:
-    """Power in each band, in logarithms; the strongest frequency and its share of the power."""
+    """Log power in each band; the strongest frequency and its share of the power."""
     power = np.abs(np.fft.rfft(still, axis=2))[:, :, 1:] ** 2
     if not power.shape[2]:
         return []
@@ -97,7 +97,7 @@ def _spectrum(still: Floats) -> list[Floats]:
 
 
 def _pooled(values: Floats, parts: int) -> list[Floats]:
-    """Means of stretches along the last axis."""
+    """Average `parts` stretches along the last axis."""
     edges = np.linspace(0, values.shape[2], parts + 1).astype(int)
     return [values[:, :, start:stop].mean(axis=2) for start, stop in pairwise(edges)]
 

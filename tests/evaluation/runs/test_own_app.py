@@ -73,7 +73,7 @@ def test_a_method_has_a_row_that_promises_nothing(evaluated):
     row = results.rows[-1]
     assert (row.mechanism, row.guarantee, row.epsilon) == ("flat", "none", None)
     assert row.sensitive["person"].adaptive > 0.9, "people are told apart by what it leaves"
-    assert results.run["app"] == "random_forest, mine"
+    assert results.run["app"] == "extra_trees, mine"
 
 
 def test_whole_recordings_stand_beside_single_windows(evaluated, capsys):
@@ -110,7 +110,7 @@ def test_results_are_a_frame_and_short_in_a_notebook(evaluated):
 
 
 def test_windows_are_those_that_evaluate_takes(table: pa.Table, policy: Policy):
-    labelled, taken = deeprotect.windows(table, policy), read_windows(table, policy)
+    labelled, taken = deeprotect.windows(policy, table), read_windows(table, policy)
     assert labelled.X.shape == (len(taken), 10)
     assert labelled.y.tolist() == taken.labels["activity"].tolist()
     assert labelled.groups.tolist() == taken.recording.tolist()
@@ -120,7 +120,7 @@ def test_windows_are_those_that_evaluate_takes(table: pa.Table, policy: Policy):
 
 
 def test_splits_of_scikit_learn_are_taken(windows, table: pa.Table, policy: Policy):
-    labelled = deeprotect.windows(table, policy)
+    labelled = deeprotect.windows(policy, table)
     pairs = list(GroupKFold(3).split(labelled.X, labelled.y, labelled.groups))
     folds = split_of_masks(windows, pairs).make_folds(windows, seed=0)
     assert [(fold.train.tolist(), fold.test.tolist()) for fold in folds] == [
@@ -145,7 +145,7 @@ def test_splits_of_scikit_learn_are_taken(windows, table: pa.Table, policy: Poli
     ],
 )
 def test_windows_that_are_no_split_are_refused(windows, split):
-    with pytest.raises(InputError, match="--split: "):
+    with pytest.raises(InputError, match="`split`: "):
         split_of_masks(windows, split)
 
 
@@ -161,18 +161,18 @@ def test_a_column_says_what_is_tested(table: pa.Table, policy: Policy):
     (fold,) = split_of_column(windows, "side", ["b"]).make_folds(windows, seed=0)
     assert fold.test.tolist() == list(range(20, 40))
     assert fold.train.tolist() == [*range(19), *range(41, len(windows))], "neighbours and what is mixed are left out"
-    with pytest.raises(InputError, match="--split side=d: no whole window has that"):
+    with pytest.raises(InputError, match=r'split=\{"side": "d"\}: no whole window has that'):
         split_of_column(read_windows(marked, policy, tested=("side", ["d"])), "side", ["d"])
 
 
 @pytest.mark.parametrize("wrong", [{"split": "side="}, {"split": "=b"}, {"split": {"a": 1, "b": 2}}, {"split": {}}])
 def test_a_column_without_a_value_is_refused(wrong):
-    with pytest.raises(InputError, match="--split"):
+    with pytest.raises(InputError, match="`split`: "):
         EvaluateRequest(**wrong)
 
 
 def test_folds_are_ours_alone():
-    with pytest.raises(InputError, match="--folds is for the splits that we make"):
+    with pytest.raises(InputError, match="`folds` is for the splits that we make"):
         EvaluateRequest(split="side=b", folds=3)
 
 

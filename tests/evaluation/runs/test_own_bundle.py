@@ -122,7 +122,7 @@ def test_a_promise_about_named_labels_is_not_stretched_to_others(policy: Policy)
     event = SimpleNamespace(policy_guarantee="rldp", epsilon=5.0)
     bundle = SimpleNamespace(policy=erased, mechanism=SimpleNamespace(name="channel", event=event))
     assert _as_kept(bundle, ["person"]) == erased
-    with pytest.raises(InputError, match="--sensitive: the bundle erases directions of “person”"):
+    with pytest.raises(InputError, match="`sensitive`: the bundle erases directions of “person”"):
         _as_kept(bundle, ["place"])
 
 

@@ -30,7 +30,7 @@ def longer(table: pa.Table) -> pa.Table:
 @pytest.fixture(scope="module")
 def tuned(longer: pa.Table, policy: Policy, tmp_path_factory: pytest.TempPathFactory) -> tuple[Tuned, Path]:
     out = tmp_path_factory.mktemp("tuned") / "out"
-    return deeprotect.tune(longer, policy, accuracy=0.8, out=out, jobs=1), out
+    return deeprotect.tune(policy, longer, accuracy=0.8, out=out, jobs=1), out
 
 
 def points() -> list:
@@ -89,10 +89,10 @@ def test_another_guarantee_than_was_asked_for_is_said_on_the_terminal_and_in_the
         (
             0.7,
             0.92,
-            "was reached on test recordings (0.920), but by no policy where they were compared (0.700 at most)",
+            "was reached on test recordings (0.920), but by no policy in the search (0.700 at most)",
         ),
-        (0.85, 0.5, "was reached where the policy was chosen (0.850), but not on test recordings"),
-        (0.7, 0.5, "no policy that was tried reaches an accuracy of 80%"),
+        (0.85, 0.5, "was reached in the search (0.850), but not on test recordings"),
+        (0.7, 0.5, "none of the tried policies reaches an accuracy of 80%"),
         (0.85, 0.9, ""),
     ],
 )
@@ -130,14 +130,14 @@ def test_an_hour_pays_for_as_much_as_it_may_cost() -> None:
 )
 def test_exactly_one_goal_that_makes_sense_is_asked_for(asked: dict, policy: Policy, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"accuracy|epsilon_per_hour"):
-        deeprotect.tune("nothing.csv", policy, out=tmp_path / "out", **asked)
+        deeprotect.tune(policy, "nothing.csv", out=tmp_path / "out", **asked)
     assert not (tmp_path / "out").exists()
 
 
 def test_too_few_recordings_are_refused_with_the_fix(table: pa.Table, policy: Policy, tmp_path: Path) -> None:
     few = table.slice(0, 400)
     with pytest.raises(InputError, match=r"2 recordings; tune takes at least 9, .*cut long ones into pieces"):
-        deeprotect.tune(few, policy, accuracy=0.9, out=tmp_path, jobs=1)
+        deeprotect.tune(policy, few, accuracy=0.9, out=tmp_path, jobs=1)
 
 
 @pytest.mark.long
@@ -183,7 +183,7 @@ def test_test_recordings_are_not_seen_before_the_choice(
 
     monkeypatch.setattr(tuning, "_measured", measured)
     with pytest.raises(InputError, match="pays for no draw"):
-        deeprotect.tune(longer, policy, epsilon_per_hour=60, out=tmp_path, jobs=1)
+        deeprotect.tune(policy, longer, epsilon_per_hour=60, out=tmp_path, jobs=1)
     windows = tuning.read_windows(longer, policy)
     tested = set(tuning._recordings(windows, 0)[0].tolist())
     assert len(tested) == 6

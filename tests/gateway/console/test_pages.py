@@ -1,6 +1,7 @@
 """What the pages say, whatever things are called."""
 
 import re
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +10,7 @@ from tests.gateway.conftest import message
 from tests.gateway.console.conftest import HOSTILE
 
 from deeprotect.bundle.card import card_of
+from deeprotect.gateway.console import pages
 from deeprotect.gateway.registration.directory import Directory
 
 QUERY = f"stream={quote(HOSTILE)}&app={quote(HOSTILE)}"
@@ -86,6 +88,17 @@ def test_the_policy_is_told_in_the_words_of_the_card(admin, gateway):
     text, card = admin.get("/console/policy?bundle=walk").text, card_of(gateway.bundles.get("walk"))
     for sentence in (*card.opening, *(line.strip() for section in card.sections for line in section.lines)):
         assert str(escape(sentence)) in text
+
+
+def test_a_policy_and_a_persons_own_page_say_in_the_cards_order_what_is_read_and_what_is_promised(
+    admin, gateway, monkeypatch
+):
+    card = replace(card_of(gateway.bundles.get("walk")), reads="An unchanged app reads “mode” correctly")
+    monkeypatch.setattr(pages, "card_of", lambda _: card)
+    for address in ("/console/policy?bundle=walk", f"/me/{gateway.registry.new_link('person', HOSTILE)}"):
+        text = admin.get(address).text
+        places = [text.index(str(escape(each))) for each in (card.reads, card.beyond, card.opening.promised)]
+        assert places == sorted(places)
 
 
 def test_what_is_not_there_is_one_line(admin):

@@ -6,8 +6,8 @@ import pytest
 
 from deeprotect.errors import InputError, TableError
 from deeprotect.tables.checking.check import check
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.preparing.tidy import UnitChange
+from deeprotect.tables.roles import ColumnMap
 
 RATE = 50
 
@@ -131,7 +131,7 @@ def test_resampling_takes_means_over_time_and_labels_that_were_there(run, rate_h
 
 
 def test_samples_are_never_made_up(run):
-    with pytest.raises(InputError, match="samples would be made up, so give 50 or less"):
+    with pytest.raises(InputError, match="samples would be invented, so give 50 or less"):
         run(tidy(), rate_hz=100.0)
 
 

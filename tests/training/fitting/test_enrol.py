@@ -134,7 +134,9 @@ def test_a_coder_of_people_is_not_taught_a_new_one(gym_policy, gym_table):
 def test_a_class_that_the_bundle_does_not_know_is_named(protector):
     table = limping(seconds=6)
     swimming = table.set_column(2, "activity", pa.array(["swim"] * table.num_rows))
-    with pytest.raises(TableError, match="'swim' of 'activity' is no class of the bundle; it knows: run, still, walk"):
+    with pytest.raises(
+        TableError, match="'swim' of 'activity' is not a class of the bundle; it knows: run, still, walk"
+    ):
         protector.enrol(swimming)
 
 

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from tests.strides import RULES, WIDTH, strides
 
+from deeprotect.api import Protector
 from deeprotect.bundle.card import card
 from deeprotect.policy.policy import quick
-from deeprotect.protector import Protector
 
 
 @pytest.fixture(scope="module")

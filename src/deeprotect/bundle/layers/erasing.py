@@ -23,7 +23,7 @@ WINDOW_BITS = 15
 MIDDLE = 1 << (WINDOW_BITS - 1)
 WHOLE_RANGE = Clip(0, 2 * MIDDLE)
 ONE = 1 << 14
-"""Of `others`: they are whole multiples of 2^-14, and below 2."""
+"""Of `others`: they are whole multiples of 2^-14, and below 4."""
 
 
 @dataclass(frozen=True, eq=False)

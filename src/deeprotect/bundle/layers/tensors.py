@@ -48,10 +48,10 @@ class TensorReader:
             self._arrays = load(content)
         except (SafetensorError, KeyError, ValueError, TypeError):
             raise BundleError(f"{TENSORS} is not a file of tensors; get a fresh copy of the bundle") from None
-        self._read: set[str] = set()
+        self._read: dict[str, Integers] = {}
 
     def integers(self, name: str, *, axes: int = 1) -> Integers:
-        """An array with so many axes, none of them empty."""
+        """An array with this number of axes, none of them empty; one array however many layers name it."""
         if name not in self._arrays:
             raise BundleError(f"{TENSORS}: a tensor that a layer needs is missing; get a fresh copy of the bundle")
         array = self._arrays[name]
@@ -59,12 +59,14 @@ class TensorReader:
             raise BundleError(f"{TENSORS}: a tensor must be whole numbers of 8 or 16 bits; train again")
         if array.ndim != axes or 0 in array.shape:
             raise BundleError(f"{TENSORS}: a tensor has another shape than its layer needs; train again")
-        self._read.add(name)
-        return array.astype(np.int32)
+        if name not in self._read:
+            self._read[name] = array.astype(np.int32)
+            self._read[name].flags.writeable = False
+        return self._read[name]
 
     def check_all_used(self) -> None:
         """Numbers that no layer reads have no business in a bundle."""
-        if self._arrays.keys() - self._read:
+        if self._arrays.keys() - self._read.keys():
             raise BundleError(f"{TENSORS} holds tensors that no layer uses; get a fresh copy of the bundle")
 
 

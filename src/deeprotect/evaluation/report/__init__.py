@@ -1,1 +1,1 @@
-"""The page: drawings, the words around them, and the files they go into."""
+"""The report: figures, the text around them, and its files."""

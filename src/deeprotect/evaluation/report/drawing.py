@@ -1,4 +1,4 @@
-"""A drawing, made once and kept as SVG and PNG, and the curves of shares that many drawings show."""
+"""A figure, drawn once and stored as SVG and PNG; and the line charts of shares that many figures use."""
 
 import hashlib
 import io
@@ -30,13 +30,13 @@ STYLE: dict[Any, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
 LEGEND_ROW = 0.21
-"""Inches that one row of a legend below the axes takes."""
+"""Height in inches of a legend row below the axes."""
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with a name for its files and a sentence for those who cannot see it."""
+    """A figure with a name for its files and an alternative text."""
 
     name: str
     caption: str
@@ -47,11 +47,11 @@ class Drawing:
             raise ValueError(f"{self.name!r} cannot name a file; make the name with file_name()")
 
     def svg(self) -> str:
-        """An element to stand inside a page: no XML head, no fixed size, text in the colour around it."""
+        """An SVG element for a page: no XML head, no fixed size, text in the surrounding colour."""
         text = self.svg_file()
         element = text[text.index("<svg") :].replace(INK, "currentColor")
         element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
-        # Several drawings share one page: their element names must not meet.
+        # Several figures share one page, so their element ids must be distinct.
         element = re.sub(r'(id="|url\(#|xlink:href="#)', rf"\g<1>{self.name}-", element)
         head, rest = element.split(">", 1)
         head = re.sub(r' (width|height)="[^"]*"', "", head)
@@ -62,7 +62,7 @@ class Drawing:
 
     @cached_property
     def _text(self) -> str:
-        """Drawn once, for the file and for the page: the slowest part of a report."""
+        """Rendered once, for the file and for the page: the slowest part of a report."""
         buffer = io.StringIO()
         with mpl.rc_context({**STYLE, "svg.hashsalt": f"drawing {self.name}"}):
             self.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -76,14 +76,14 @@ class Drawing:
 
 
 def file_name(kind: str, *names: str) -> str:
-    """For files and element names, whatever columns are called: different columns never share one."""
+    """A name for files and elements; different column names never share one."""
     return f"{kind}-{'--'.join(map(_slug, names))}"
 
 
 def _slug(name: str) -> str:
-    """Plain names as they are; of all others what is plain in them, told apart by a digest.
+    """Plain names unchanged; others reduced to their plain characters, plus a digest that distinguishes them.
 
-    Capitals count as not plain: some file systems take A.svg and a.svg for one file.
+    Capitals count as not plain: some file systems treat A.svg and a.svg as one file.
     """
     if re.fullmatch(r"[a-z0-9_]+( [a-z0-9_]+)*", name) and len(name) <= _LONGEST:
         return name.replace(" ", "-")
@@ -92,7 +92,7 @@ def _slug(name: str) -> str:
 
 
 def short(name: str, longest: int) -> str:
-    """A column or class name as far as a drawing has room for it; the caption has it in full."""
+    """A column or class name shortened to fit a figure; the caption has it in full."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
@@ -102,7 +102,7 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def legend(figure: Figure, names: int) -> None:
-    """Below the axes, with room made for its rows."""
+    """Draw a legend below the axes, with room for its rows."""
     columns = 2 if names in (1, 2, 4) else 3
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + LEGEND_ROW * -(-names // columns))
@@ -111,8 +111,8 @@ def legend(figure: Figure, names: int) -> None:
 
 PERCENT = PercentFormatter(1.0, decimals=0, symbol=" %")
 _MOST_TICKS = 12
-_LABEL_GAP = 0.065  # of the height of the axes: two labels nearer than that would touch
-_LEGIBLE = 0.02  # lines of one drawing are set this far apart, so that their intervals can be seen
+_LABEL_GAP = 0.065  # share of the axes' height; closer labels would touch
+_LEGIBLE = 0.02  # horizontal offset between lines, so that intervals stay visible
 LOOKS = {**{line: description.look for line, description in BY_LINE.items()}, "raw": Look(GREY, ".")}
 _CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#8a63d2", "#56b4e9", INK)
 _SHAPES = "osD^vPX*"
@@ -120,7 +120,7 @@ _SHAPES = "osD^vPX*"
 
 @dataclass(frozen=True)
 class Series:
-    """One named line (or kind of bar) of shares, and the interval around each where there is one."""
+    """One named line (or kind of bar) of shares, with intervals if known."""
 
     name: str
     x: Sequence[float]
@@ -130,7 +130,7 @@ class Series:
 
     @property
     def errors(self) -> Floats | None:
-        """(2, point): down and up; never negative, as rounding could make them."""
+        """(2, point): down and up; clipped at 0, because rounding could make them negative."""
         if self.low is None or self.high is None:
             return None
         values = np.array(self.y)
@@ -139,7 +139,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Band:
-    """What lies between two levels, in the colour of the line of that name; said below the drawing once."""
+    """The area between two levels, in the colour of the line with that name; explained once below the figure."""
 
     name: str
     x: Sequence[float]
@@ -160,7 +160,7 @@ def lines(
     bands: Sequence[Band] = (),
     band_label: str = "",
 ) -> Drawing:
-    """Shares against a number; `levels` are drawn across, with their names at the right, and bands behind."""
+    """Shares against a number; `levels` are horizontal lines with names at the right, and bands lie behind."""
     figure, axes = canvas(4.8, 3.0)
     look = looks([each.name for each in series])
     for place, each in enumerate(series):
@@ -183,7 +183,7 @@ def lines(
 
 
 def _draw_band(axes: Axes, band: Band, colour: str, *, label: str | None) -> None:
-    """Over a single number it is a bar, so that it can be seen."""
+    """Draw a band; over a single number as a bar, so that it is visible."""
     ends, low, high = list(band.x), list(band.low), list(band.high)
     if len(ends) == 1:
         ends, low, high = [ends[0] / 1.12, ends[0] * 1.12], low * 2, high * 2
@@ -191,7 +191,7 @@ def _draw_band(axes: Axes, band: Band, colour: str, *, label: str | None) -> Non
 
 
 def label_axes(figure: Figure, axes: Axes, *, names: int, xlabel: str, ylabel: str) -> None:
-    """Shares in percent, and who is who, where there is anyone."""
+    """Label axes with shares in percent, and add a legend if there are names."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.yaxis.set_major_formatter(PERCENT)
@@ -209,7 +209,7 @@ def _levels(axes: Axes, levels: Mapping[str, float]) -> None:
 
 
 def apart(levels: Sequence[float]) -> list[float]:
-    """Where to write the labels of rising levels: at their height, unless that would cover the label below."""
+    """Heights for the labels of ascending levels: their own, or higher if they would cover the label below."""
     heights: list[float] = []
     for level in levels:
         heights.append(max(level, heights[-1] + _LABEL_GAP) if heights else level)
@@ -217,7 +217,7 @@ def apart(levels: Sequence[float]) -> list[float]:
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """Known names keep their look; others take what no known name of this drawing has."""
+    """Known names keep their look; others get a look that no known name in this figure has."""
     taken = {LOOKS[name].colour for name in names if name in LOOKS}
     free = [Look(*look) for look in zip(_CYCLE, _SHAPES, strict=True) if look[0] not in taken]
     free = free or [Look(INK, "o")]

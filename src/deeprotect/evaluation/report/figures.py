@@ -1,4 +1,4 @@
-"""Results as pictures: accuracies against ε and each other, what patience buys, confusion, an audit's events."""
+"""Results as figures: accuracies against ε and each other, held draws and scripts, confusion, an audit's events."""
 
 import math
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _MET, _STRANGERS = "#56b4e9", "#0072b2"
 
 
 def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption: str) -> Drawing:
-    """What the unchanged app (of a useful inference) or the retrained attacker (of a sensitive one) still reads."""
+    """Accuracy of the unchanged app (useful inference) or the retrained attacker (sensitive one) against ε."""
 
     def facts(row: Row) -> Useful | Sensitive:
         return (row.useful if role == "useful" else row.sensitive)[inference]
@@ -61,7 +61,7 @@ def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption:
 
 
 def errors(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
-    """Of a number, the mean absolute error of the unchanged app, as a share of what guessing the median is off."""
+    """For a number, the mean absolute error of the unchanged app, as a share of the error of guessing the median."""
     drawn = []
     for line, group in _by_line(curves(rows)).items():
         spared = [row.useful[inference].saved or (0.0, (0.0, 0.0)) for row in group]
@@ -75,7 +75,7 @@ def errors(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
 
 
 def _bands(rows: Sequence[Row], inference: str) -> list[Band]:
-    """From guessing by useful labels to what anyone reads at most from one draw, where a coder has codes."""
+    """From guessing by useful labels to the bound on anyone's accuracy from one draw, if a coder has codes."""
     found = []
     for line, group in _by_line([row for row in rows if row.sensitive[inference].at_most]).items():
         facts = [row.sensitive[inference] for row in group]
@@ -85,13 +85,13 @@ def _bands(rows: Sequence[Row], inference: str) -> list[Band]:
 
 
 def _series(name: str, x: Sequence[float], facts: Sequence[Useful | Sensitive]) -> Series:
-    """What is read of releases, with the intervals."""
+    """Accuracies on releases, with their intervals."""
     values, intervals = zip(*(each.released for each in facts), strict=True)
     return Series(name, x, values, *zip(*intervals, strict=True))
 
 
 def pooled(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
-    """What attackers gain from several windows of one recording; `rows` are those of one ε."""
+    """Gain of attackers from several windows of one recording; `rows` share one ε."""
     facts = [row.sensitive[inference] for row in rows]
     raw = next((each for each in facts if each.pooled_raw), None)
     series = [] if raw is None else [_pools("raw", {1: raw.raw, **raw.pooled_raw})]
@@ -99,14 +99,14 @@ def pooled(rows: Sequence[Row], inference: str, *, caption: str) -> Drawing:
         if each.pooled:
             series.append(_pools(row.line, {1: each.adaptive, **each.pooled}))
     levels = {"guessing": facts[0].chance}
-    name, xlabel = file_name("pooled", inference), "windows of one recording that the attacker puts together"
+    name, xlabel = file_name("pooled", inference), "windows of one recording that the attacker pools"
     bands = [_pooled_band(row.line, each) for row, each in zip(rows, facts, strict=True) if each.at_most]
     more: Any = {"log_x": True, "bands": bands, "band_label": _BAND}
     return lines(name, series, xlabel=xlabel, levels=levels, caption=caption, **more)
 
 
 def _pooled_band(name: str, facts: Sensitive) -> Band:
-    """From guessing by the useful labels of so many draws to what anyone reads at most from them."""
+    """From guessing by the useful labels of several draws to the bound on anyone's accuracy from them."""
     sizes = sorted(facts.at_most)
     low = [max(facts.floor, facts.pooled_blind.get(size, 0.0)) for size in sizes]
     return Band(name, sizes, low, [facts.at_most[size] for size in sizes])
@@ -116,7 +116,7 @@ def _pooled_band(name: str, facts: Sensitive) -> Band:
 def signal(
     name: str, given: Floats, released: Floats, *, rate_hz: float, channel: Channel, caption: str, label: str = "raw"
 ) -> Drawing:
-    """One channel in time over its public range, as given and released; `name` is its line's name."""
+    """One channel over time in its public range, raw and released; `name` is its line's name."""
     figure, axes = canvas(3.7, 2.2)
     seconds = np.arange(len(given)) / rate_hz
     axes.plot(seconds, released, color=looks([name])[name].colour, linewidth=1.6, label="released")
@@ -130,7 +130,7 @@ def signal(
 
 @mpl.rc_context(STYLE)
 def useful_against_sensitive(rows: Sequence[Row], useful: str, sensitive: str, *, caption: str) -> Drawing:
-    """One point for each row: the app's accuracy upwards, the attacker's to the right; larger points, larger ε."""
+    """One point per row: the app's accuracy upwards, the attacker's to the right; larger points for larger ε."""
     figure, axes = canvas(4.8, 3.4)
     groups = _by_line(rows)
     look = looks(list(groups))
@@ -146,7 +146,7 @@ def useful_against_sensitive(rows: Sequence[Row], useful: str, sensitive: str, *
 
 
 def _share_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
-    """Both from 0 to 100 %, with room above for what is written over a point at the top."""
+    """Both axes from 0 to 100 %, with room above for labels of points at the top."""
     for axis, label in ((axes.xaxis, xlabel), (axes.yaxis, ylabel)):
         axis.set_major_formatter(PERCENT)
         axis.set_label_text(label)
@@ -157,12 +157,12 @@ def _share_axes(axes: Axes, xlabel: str, ylabel: str) -> None:
 
 @mpl.rc_context(STYLE)
 def strangers(met: Row, unmet: Row, *, caption: str) -> Drawing:
-    """Two bars for each inference; the line across is what raw windows, or the useful labels alone, would give."""
+    """Two bars for each inference; the line across shows raw windows, or the useful labels alone."""
     figure, axes = canvas(5.4, 2.8)
     names = [f"{short(name, 18)}\n(app)" for name in met.useful]
     names += [f"{short(name, 18)}\n(attacker)" for name in met.sensitive]
     places = np.arange(len(names))
-    for shift, row, colour, label in ((-0.2, met, _MET, "people met before"), (0.2, unmet, _STRANGERS, "strangers")):
+    for shift, row, colour, label in ((-0.2, met, _MET, "known people"), (0.2, unmet, _STRANGERS, "strangers")):
         read = _series(label, places.tolist(), [each for _, each in row.inferences])
         axes.bar(places + shift, read.y, 0.36, yerr=read.errors, color=colour, ecolor=GREY, label=label)
         levels = [each.clean if isinstance(each, Useful) else each.floor for _, each in row.inferences]
@@ -174,7 +174,7 @@ def strangers(met: Row, unmet: Row, *, caption: str) -> Drawing:
 
 
 def curves(rows: Sequence[Row]) -> list[Row]:
-    """The rows that curves show: main mechanisms where there are any, and ε to draw them at."""
+    """The rows that curves show: main mechanisms if there are any, with an ε."""
     promised = [row for row in rows if row.epsilon is not None]
     return [row for row in promised if is_main(row.line)] or promised
 
@@ -192,7 +192,7 @@ def _size(row: Row) -> float:
 
 
 def _corner(axes: Axes, attack: Sensitive, clean: float) -> None:
-    """Where the app loses nothing and the attacker learns nothing beyond what the useful label itself tells."""
+    """The ideal corner: the app loses nothing and the attacker learns only what the useful label itself reveals."""
     x = attack.floor
     for draw, level in ((axes.axvline, x), (axes.axhline, clean)):
         draw(level, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0.5)
@@ -214,7 +214,7 @@ _SCRIPT = "#009e73"
 _APP, _ATTACKER, _COST = "#0072b2", "#d55e00", "#868e96"
 _KINDS = {
     "a draw each window": ("#56b4e9", "P"),
-    "a draw held longer": (_APP, "o"),
+    "a held draw": (_APP, "o"),
     "script": (_SCRIPT, "D"),
     "laplace": ("#cc79a7", "^"),
 }
@@ -222,7 +222,7 @@ _KINDS = {
 
 @mpl.rc_context(STYLE)
 def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: str) -> Drawing:
-    """Rows of one promise, each with a hold of its own; the cost has its axis at the right."""
+    """Rows with one promise and different holds; the cost has an axis at the right."""
     figure, axes = canvas(5.4, 3.0)
     seconds = [row.seconds_per_draw or 0.0 for row in rows]
     _app(axes, rows, seconds, useful)
@@ -239,7 +239,7 @@ def held(rows: Sequence[Row], useful: str, sensitive: str | None, *, caption: st
 
 @mpl.rc_context(STYLE)
 def hourly(rows: Sequence[Row], useful: str, *, caption: str) -> Drawing:
-    """What an app reads against ε for an hour: draws that are held, and scripts, each with its length."""
+    """Accuracy of an app against ε per hour: held draws and scripts, each labelled with its length."""
     figure, axes = canvas(5.4, 3.2)
     kinds = {"one label, held": (_APP, "o"), "a script": (_SCRIPT, "D")}
     for name, (colour, marker) in kinds.items():
@@ -276,7 +276,7 @@ def _hourly_axes(figure: Figure, axes: Axes, useful: str, *, names: int) -> None
 def tried(
     rows: Sequence[Row], confirmed: Row, useful: str, *, accuracy: float | None, cost: float | None, caption: str
 ) -> Drawing:
-    """Every policy that was tried against ε for an hour, the best for each cost, and what was asked for and chosen."""
+    """Every tried policy against ε per hour, the best for each cost, the goal and the choice."""
     figure, axes = canvas(6.4, 3.8)
     for name, (colour, marker) in _KINDS.items():
         of_kind = [row for row in rows if _kind(row) == name]
@@ -302,11 +302,11 @@ def _kind(row: Row) -> str:
         return "script"
     if row.mechanism != "channel":
         return row.mechanism
-    return "a draw each window" if row.seconds_per_draw == row.window_seconds else "a draw held longer"
+    return "a draw each window" if row.seconds_per_draw == row.window_seconds else "a held draw"
 
 
 def _best(rows: Sequence[Row], useful: str) -> list[tuple[float, float]]:
-    """Points that no cheaper one reaches, from the cheapest on."""
+    """Points that no cheaper one reaches, by ascending cost."""
     found: list[tuple[float, float]] = []
     for cost, app in sorted((row.epsilon_per_hour or 0.0, row.useful[useful].app) for row in rows):
         if not found or app > found[-1][1]:
@@ -318,7 +318,7 @@ def _app(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], useful: str)
     found = [row.useful[useful] for row in rows]
     low, high = zip(*(each.app_ci for each in found), strict=True)
     axes.fill_between(seconds, low, high, color=_APP, alpha=0.15, linewidth=0)
-    axes.plot(seconds, [each.app for each in found], "o-", color=_APP, label=f"{useful}, read by the app")
+    axes.plot(seconds, [each.app for each in found], "o-", color=_APP, label=f"{useful}, accuracy of the app")
     axes.axhline(found[0].clean, color=GREY, linewidth=0.8, linestyle=":")
     axes.annotate("raw", (seconds[-1], found[0].clean), color=GREY, fontsize=7, va="top", ha="right")
 
@@ -332,7 +332,7 @@ def _attackers(axes: Axes, rows: Sequence[Row], seconds: Sequence[float], sensit
         axes.plot(seconds, pooled, "s--", color=_ATTACKER, alpha=0.6, label=f"{sensitive}, {most} draws")
     axes.axhline(found[0].floor, color=GREY, linewidth=0.8, linestyle=":")
     axes.annotate(
-        "told the useful label only", (seconds[-1], found[0].floor), color=GREY, fontsize=7, va="bottom", ha="right"
+        "from the useful label only", (seconds[-1], found[0].floor), color=GREY, fontsize=7, va="bottom", ha="right"
     )
 
 
@@ -341,28 +341,28 @@ def _cost(axes: Axes, rows: Sequence[Row], seconds: Sequence[float]) -> None:
     if any(cost is None for cost in costs):
         return
     right = axes.twinx()
-    right.plot(seconds, [cost or 0.0 for cost in costs], "-", color=_COST, linewidth=1, label="ε for an hour")
+    right.plot(seconds, [cost or 0.0 for cost in costs], "-", color=_COST, linewidth=1, label="ε per hour")
     right.set_yscale("log")
     right.set_yticks([cost or 0.0 for cost in costs], [f"{cost:,.0f}" for cost in costs])
     right.minorticks_off()
-    right.set_ylabel("ε for an hour", color=INK)
+    right.set_ylabel("ε per hour", color=INK)
     right.spines["right"].set_visible(True)
 
 
 NUMBERED = 12
-"""Classes up to which each cell holds its number; more would not be readable."""
+"""Largest number of classes for printing numbers in cells; with more they would not be readable."""
 _NAMED = 32
 _SHADES = {"app": "#0072b2", "attacker": "#d55e00"}
 
 
 @mpl.rc_context(STYLE)
 def confusion(kind: str, inference: str, confusion: Confusion, *, caption: str) -> Drawing:
-    """Shares of each true class (row); `kind` is who reads: the app or an attacker."""
+    """Shares of each true class (row); `kind` is the predictor: the app or an attacker."""
     counts = np.array(confusion.counts, dtype=float)
     shares = counts / np.maximum(1.0, counts.sum(axis=1, keepdims=True))
     figure, axes = canvas(4.8, min(4.4, 2.4 + 0.2 * len(counts)))
-    # One colour, more or less transparent: that reads on light and on dark ground. By the root of the share, so
-    # that predictions spread over many classes can still be seen.
+    # One colour with varying opacity works on light and dark backgrounds. It grows with the root of the share, so that
+    # predictions spread over many classes remain visible.
     shade = np.broadcast_to(to_rgb(_SHADES[kind]), (*shares.shape, 3))
     axes.imshow(np.dstack([shade, 0.7 * np.sqrt(shares)]), interpolation="none", aspect="equal")
     if len(counts) <= NUMBERED:
@@ -397,14 +397,14 @@ _SIDES = (LOOKS["laplace"].colour, LOOKS["baseline"].colour)
 
 
 def write_audit(path: Path, findings: Sequence[Finding]) -> None:
-    """A PNG file, whole or not at all."""
+    """Write a PNG file atomically."""
     with whole_file(path) as stream:
         stream.write(audit(findings).png())
 
 
 @mpl.rc_context(STYLE)
 def audit(findings: Sequence[Finding]) -> Drawing:
-    """One panel for each promise attacked."""
+    """One panel for each attacked promise."""
     figure = Figure(figsize=(6.4, 3.4 * len(findings)), layout="constrained")
     for axes, finding in zip(figure.subplots(len(findings), squeeze=False)[:, 0], findings, strict=True):
         _panel(axes, finding)

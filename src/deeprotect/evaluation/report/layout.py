@@ -1,4 +1,4 @@
-"""The layout of a page about results: which row leads, and which drawings stand."""
+"""The layout of a results page: which row leads, and which figures are included."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ _MOST_PAIRS = 6
 def lay_out(
     results: Results, policy: Policy, *, title: str, lead: str, excerpt: Excerpt | None, epsilon: float
 ) -> Page:
-    """A page on every inference of the results; what can be shown at one ε only is shown at `epsilon`.
+    """A page on every inference of the results; figures for a single ε use `epsilon`.
 
-    It leads with what the policy asks for.
+    It leads with the policy's own row.
     """
     if not results.rows:
         raise InputError(f"nothing was measured, so there is nothing to report: {'; '.join(results.left_out)}")
@@ -51,7 +51,7 @@ def lay_out(
 
 
 def leading(rows: Sequence[Row], epsilon: float, wanted: Privacy) -> Row:
-    """The policy's own row; without it the most useful of what it asks for, at `epsilon` where that was measured."""
+    """The policy's own row; without it the most useful row with its guarantee, at `epsilon` if that was measured."""
     own = [row for row in rows if row.own]
     if own:
         return own[0]
@@ -67,7 +67,7 @@ def _strongest(rows: Sequence[Row]) -> list[Row]:
 
 
 def opening_of(row: Row, policy: Policy) -> tuple[str, ...]:
-    """The leading row's promise as a card would open with it; nothing where nothing is promised."""
+    """The leading row's promise, as a card would open with it; empty without a promise."""
     if row.guarantee not in get_args(Guarantee) or row.epsilon is None:
         return ()
     hidden = () if row.guarantee == "ldp" else policy.inferences.sensitive
@@ -82,8 +82,8 @@ def at(rows: Sequence[Row], epsilon: float) -> list[Row]:
 
 
 def _worth(row: Row) -> float:
-    """Mean accuracy of the apps (of numbers the share of the median's error that is spared), less the most that an
-    attacker gains beyond what the useful labels tell."""
+    """Mean accuracy of the apps (for numbers, the share of the median's error that is avoided), minus the largest gain
+    of an attacker over guessing from the useful labels."""
     apps = [each.app if each.saved is None else each.saved[0] for each in row.useful.values()]
     gains = [each.adaptive - each.floor for each in row.sensitive.values()]
     return sum(apps) / max(1, len(apps)) - max(0.0, *gains, 0.0)
@@ -92,10 +92,8 @@ def _worth(row: Row) -> float:
 def _curves(rows: Sequence[Row]) -> Group:
     if all(row.epsilon is None for row in rows):
         return Group("curves", ())
-    useful = {name: f"Useful, {name}: how often the unchanged app is right" for name in rows[0].useful}
-    sensitive = {
-        name: f"Sensitive, {name}: how often the best retrained attacker is right" for name in rows[0].sensitive
-    }
+    useful = {name: f"Useful, {name}: accuracy of the unchanged app" for name in rows[0].useful}
+    sensitive = {name: f"Sensitive, {name}: accuracy of the best retrained attacker" for name in rows[0].sensitive}
     return Group(
         "curves",
         [
@@ -114,7 +112,7 @@ def _curves(rows: Sequence[Row]) -> Group:
 
 def _against(rows: Sequence[Row]) -> Group:
     pairs = list(product(rows[0].useful, rows[0].sensitive))[:_MOST_PAIRS]
-    caption = "{} kept (up) against {} given away (right)"
+    caption = "accuracy of the app on {} (up) and of the attacker on {} (right)"
     return Group(
         "trade", [figures.useful_against_sensitive(rows, *pair, caption=caption.format(*pair)) for pair in pairs]
     )
@@ -123,7 +121,7 @@ def _against(rows: Sequence[Row]) -> Group:
 def _pooled(rows: Sequence[Row], epsilon: float) -> Group:
     shown = [row for row in at(rows, epsilon) if is_main(row.line)] or at(rows, epsilon)
     drawings = [
-        figures.pooled(shown, name, caption=f"{name}: how often attackers are right who put windows together")
+        figures.pooled(shown, name, caption=f"{name}: accuracy of attackers who pool windows")
         for name in rows[0].sensitive
         if any(row.sensitive[name].pooled for row in shown)
     ]
@@ -137,18 +135,18 @@ def _holds(rows: Sequence[Row]) -> Group:
             held,
             useful,
             next(iter(held[0].sensitive), None),
-            caption=f"{useful}, and what an hour costs, against how long a draw is held",
+            caption=f"{useful}, and ε per hour, against the length of a hold",
         )
         for useful in (held[0].useful if held else ())
     ]
     if len(held) < len(rows):
-        caption = "Draws that are held and scripts: {} against what an hour costs; the bars are 95 % intervals"
+        caption = "Held draws and scripts: {} against ε per hour; the bars are 95 % intervals"
         drawings += [figures.hourly(rows, useful, caption=caption.format(useful)) for useful in rows[0].useful]
     return Group("holds", drawings)
 
 
 def _strangers(found: Mapping[str, Row]) -> Group:
-    caption = "People met before and strangers, read by apps and attackers; dotted: raw windows, useful labels alone"
+    caption = "Known and new people: accuracy of apps and attackers; dotted: raw windows, useful labels alone"
     return Group("strangers", [figures.strangers(found["met"], found["strangers"], caption=caption)] if found else ())
 
 
@@ -170,12 +168,14 @@ def _signal(excerpt: Excerpt, line: str) -> Drawing:
 
 def _confusions(row: Row) -> Group:
     apps = [
-        figures.confusion("app", name, each.confusion, caption=f"Useful, {name}: as the unchanged app reads it")
+        figures.confusion("app", name, each.confusion, caption=f"Useful, {name}: predictions of the unchanged app")
         for name, each in row.useful.items()
         if each.confusion is not None
     ]
     attackers = [
-        figures.confusion("attacker", name, each.confusion, caption=f"Sensitive, {name}: as the best attacker reads it")
+        figures.confusion(
+            "attacker", name, each.confusion, caption=f"Sensitive, {name}: predictions of the best attacker"
+        )
         for name, each in row.sensitive.items()
         if each.confusion is not None
     ]

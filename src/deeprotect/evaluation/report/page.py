@@ -1,4 +1,4 @@
-"""The page: one self-contained HTML file that needs no network, with the leading row in plain words at its head."""
+"""The report page: one self-contained HTML file that needs no network and opens with the leading row in plain words."""
 
 import math
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from deeprotect.evaluation.results import Results, Row
 from deeprotect.policy import Policy
 from deeprotect.privacy.guarantees import PLAIN, STRONGEST_FIRST, promise
 
-_EACH = "Below, each mechanism releases the same windows; an app reads them, and attackers try."
+_EACH = "Below, each mechanism releases the same windows, and an app and attackers try to recognise their labels."
 
 
 def aim(policy: Policy, *, below: str = _EACH) -> str:
-    """What a policy wants, for the head of a page, and what stands below."""
+    """The policy's aim, for the head of a page, and an introduction to what follows."""
     useful, sensitive = policy.inferences.useful, policy.inferences.sensitive
     hidden = f"the {quoted_all(sensitive, ' or the ')}" if sensitive else "anything else"
     wanted = f"An app should learn the {quoted_all(useful, ' and the ')} from the sensors"
-    return f"{wanted}, and nobody should learn {hidden}. {below}"
+    return f"{wanted}, but not {hidden}. {below}"
 
 
 def _per_cent(share: float) -> str:
@@ -35,7 +35,7 @@ def _per_cent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Drawings under one heading, whose words stand in groups.html; `anchor` is its address on the page."""
+    """Figures under one heading, with a text in groups.html; `anchor` is its address on the page."""
 
     anchor: str
     drawings: Sequence[Drawing]
@@ -43,10 +43,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page says besides the results: the row to lead with, the drawings, and how to read them.
+    """The content of a page besides the results: the leading row, the figures, and how to read them.
 
-    `opening` is the promise of that row in two sentences; `epsilon` is the one at which rows are compared; `excerpt`
-    are windows of the table that are drawn; `reading` explains the numbers where the usual words do not.
+    `opening` states the promise of that row in two sentences; `epsilon` is the one at which rows are compared;
+    `excerpt` holds windows to draw; `reading` explains the numbers if the usual text does not apply.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Page:
 
 
 class TableBlock(NamedTuple):
-    """Rows of one line: the same mechanism and promise at several ε."""
+    """Rows with the same mechanism and promise at several ε."""
 
     name: str
     rows: Sequence[Row]
@@ -95,7 +95,7 @@ class TableSection(NamedTuple):
 
 
 def sections(rows: Sequence[Row]) -> list[TableSection]:
-    """Every row stands in exactly one of them; a kind without rows has none."""
+    """Groups every row by kind; kinds without rows are left out."""
     lines = dict.fromkeys(row.line for row in rows)
     ordered = sorted(rows, key=lambda row: row.epsilon or 0.0)
     blocks = [TableBlock(name, [row for row in ordered if row.line == name]) for name in lines]
@@ -111,7 +111,7 @@ def _family(block: TableBlock) -> Family:
 
 
 def template(room: str, name: str) -> Template:
-    """A template of a room; what it includes is shared by all pages, and lies here."""
+    """A page template of a package; shared parts are in this package."""
 
     def load(wanted: str) -> str:
         return files(room if wanted == name else __package__).joinpath(wanted).read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def template(room: str, name: str) -> Template:
 
 
 def accuracy(value: float | None) -> str:
-    """Per cent, as people read it; a dash where there is none."""
+    """Per cent for readers; a dash if missing."""
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
@@ -141,7 +141,7 @@ def number(value: float | None) -> str:
 
 
 def over(value: float, base: float) -> float | None:
-    """A ratio, where there is one: codes that never vary have no spread to hold noise against."""
+    """A ratio, if defined: codes that never vary have no spread to compare noise with."""
     return value / base if base else None
 
 
@@ -150,15 +150,15 @@ def epsilon(value: float | None) -> str:
 
 
 def _svg(drawing: Drawing) -> Markup:
-    return Markup(drawing.svg())  # our own drawing, and matplotlib escapes the labels in it  # noqa: S704
+    return Markup(drawing.svg())  # our own figure; matplotlib escapes its labels  # noqa: S704
 
 
 def _signals(rows: Sequence[Row], epsilon: float) -> list[Row]:
-    """Rows that can be compared by how far they move the signal: those at one ε, and those without any."""
+    """Rows that can be compared by their change of the signal: those at one ε, and those without any."""
     return [row for row in rows if row.signal and (row.epsilon is None or math.isclose(row.epsilon, epsilon))]
 
 
 def _models(rows: Sequence[Row], *inferences: str) -> list[str]:
-    """Every attacker that any row met, in the order in which they were tried: some fit some releases only."""
+    """Every attacker on any row, in the order in which they were tried: some apply to some releases only."""
     attacks = [row.sensitive[inference] for row in rows for inference in inferences]
     return list(dict.fromkeys(name for each in attacks for name in each.attackers))

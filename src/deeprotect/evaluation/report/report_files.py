@@ -1,4 +1,4 @@
-"""Writing results, tables (CSV: tidy, one fact a line), figures and page: all of them, or none."""
+"""Writing results, tables (CSV: tidy, one fact per line), figures and page, all or nothing."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ _PEOPLE = {"met": "known", "strangers": "new"}
 
 
 def tables(results: Results) -> dict[str, str]:
-    """The text of each table by its file's name; a table without lines is the empty text."""
+    """The text of each table by file name; empty for a table without lines."""
     rows = results.rows
     contents = {
         "results": [line for row in rows for line in row.lines],
@@ -73,7 +73,7 @@ def _confusions(row: Row) -> Iterator[Line]:
 
 
 def _cells(confusion: Confusion | None) -> Iterator[Line]:
-    """Cells that hold a window; with many classes most hold none."""
+    """Cells that count a window; with many classes most are empty."""
     if confusion is None:
         return
     for truth, counts in zip(confusion.classes, confusion.counts, strict=True):
@@ -83,7 +83,7 @@ def _cells(confusion: Confusion | None) -> Iterator[Line]:
 
 
 def csv_text(lines: Sequence[Line]) -> str:
-    """Columns in the order in which they first appear; what a line lacks is empty."""
+    """Columns in the order of their first appearance; missing values are empty."""
     if not lines:
         return ""
     buffer = io.StringIO()
@@ -101,11 +101,11 @@ def _plain(value: Any) -> Any:
 FIGURES = "figures"
 TABLES = "tables"
 REPORT = ("report.html", "results.json", FIGURES, TABLES)
-"""What a report is made of; a folder that holds one of these holds a report."""
+"""Files of a report; a folder that contains one of these contains a report."""
 
 
 def write(out: Path, results: Results, page: Page) -> None:
-    """All of it or none; a table without lines is not written, and one of an earlier run does not stay."""
+    """Write everything or nothing; a table without lines is not written, and an earlier run's is removed."""
     texts = tables(results)
     with files_into(out) as folder:
         write_drawings(folder, (drawing for group in page.groups for drawing in group.drawings))
@@ -135,7 +135,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers depend on."""
+    """Versions that the numbers depend on."""
     packages = {name: version(name) for name in ("numpy", "scikit-learn", "torch")}
     return {"deeprotect": __version__, "Python": platform.python_version(), **packages}
 

@@ -1,1 +1,1 @@
-"""The runs that people start: the demo, and an evaluation of their own table."""
+"""Complete runs: the demo, and an evaluation of the user's own table."""

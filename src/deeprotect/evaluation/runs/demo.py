@@ -1,4 +1,4 @@
-"""The demo: train, protect, attack and show on the wrist data that arrives with a package."""
+"""The demo: train, protect, attack and report on wrist data that comes with a package."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +16,10 @@ from deeprotect.evaluation.report.page import aim
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import Progress
 from deeprotect.policy import Policy
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
-READY, MEASURED = 0.05, 0.95  # shares of the whole time, for the progress bar
+READY, MEASURED = 0.05, 0.95  # shares of the time, for the progress bar
 
 HELD = Method("channel", "ldp")
 DATA, RATE_HZ, WINDOW = "watch", 10.0, 10
@@ -27,18 +27,18 @@ DATA, RATE_HZ, WINDOW = "watch", 10.0, 10
 
 @dataclass(frozen=True)
 class DemoPlan:
-    """What the demo measures; the defaults take about a minute on two cores."""
+    """The demo's measurements; the defaults take about a minute on two cores."""
 
     epsilons: tuple[float, ...] = (1.0, 2.0, 5.0)
     shown_epsilon: float = 5.0
     holds: tuple[str, ...] = ("5 s", "10 s")
-    features: int = 3  # noise grows with every feature; three tell seven exercises apart
+    features: int = 3  # noise grows with every feature; three distinguish seven exercises
     methods: tuple[Method, ...] = (
         *MAIN_METHODS,
         Method(ERASED, "none"),
         Method(FEATURES, "none"),
     )
-    max_epochs: int | None = 40  # of every network; more read a little better and take longer
+    max_epochs: int | None = 40  # for every network; more are slower and a little more accurate
     # Extremely randomised trees: on these windows a stronger attacker than a forest, in half the time.
     setup: Setup = field(default_factory=lambda: Setup(attackers=("ridge", "extra_trees")))
 
@@ -61,16 +61,16 @@ class DemoPlan:
 def demo(
     out: Path, *, jobs: int = 1, progress: Progress = lambda _: None, plan: DemoPlan | None = None
 ) -> dict[str, Any]:
-    """Writes report.html, results.json and the figures into `out`; returns what results.json holds.
+    """Run the demo, write report.html, results.json and the figures into `out`, and return the content of results.json.
 
-    `jobs` are processes; results do not depend on how many.
+    `jobs` is the number of processes; results do not depend on it.
     """
-    refuse_unwritable_folder(out)
+    Output.at(out).check_folder()
     plan = plan or DemoPlan()
     data = load(DATA, rate_hz=RATE_HZ)
     policy = plan.policy(data)
     results, excerpt = _measure(data, policy, plan, jobs=jobs, progress=progress)
-    title = f"{data.entry.title}: what a protected stream still tells"
+    title = f"{data.entry.title}: what a protected stream still reveals"
     page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=excerpt, epsilon=plan.shown_epsilon)
     files.write(out, results, page)
     progress(1.0)
@@ -80,7 +80,7 @@ def demo(
 def _measure(
     data: Dataset, policy: Policy, plan: DemoPlan, *, jobs: int, progress: Progress
 ) -> tuple[Results, Excerpt]:
-    """Rows and windows to look at, all on one fold, and asked at once: models are learnt once."""
+    """Rows and windows for a figure, all on one fold, measured at once so that models are trained once."""
     windows, rows = read_windows(data.table, policy), plan.rows(jobs)
     with rows.prepared(windows, policy) as runner:
         progress(READY)

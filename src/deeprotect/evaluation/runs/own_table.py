@@ -1,4 +1,4 @@
-"""Evaluate on a table of one's own: a policy beside every mechanism at several ε, or a bundle as it is shipped."""
+"""Evaluation on the user's own table: a policy compared with every mechanism at several ε, or an existing bundle."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from deeprotect.attack.models import MODELS
 from deeprotect.attack.own_models import own_methods, own_models
 from deeprotect.attack.split_spec import SplitSpec, split_of_column, split_of_masks
 from deeprotect.bundle import Bundle
-from deeprotect.errors import InputError, quoted_all
+from deeprotect.errors import Argument, ArgumentError, InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, Setup
 from deeprotect.evaluation.excerpt import Choose, average, one_recording
 from deeprotect.evaluation.experiment import (
@@ -35,18 +35,18 @@ from deeprotect.evaluation.runner import FittedFold, Progress, seeded
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
+from deeprotect.policy.known_sensors import PERSON, is_person
 from deeprotect.policy.policy import quick
-from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.tables import released
 from deeprotect.signals import Channel
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.tables.passing import PassThrough
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -54,13 +54,13 @@ from deeprotect.training.fitting.trained import TrainedProtector
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 CHECKED_ROWS = 5_000
-"""The beginning of a table is enough: form does not change along it."""
+"""Rows at the beginning of a table are enough: its form does not change."""
 SLACK = 1e-6
-"""Of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
+"""Tolerance, as a share of a channel's range; columns of 32 bits cannot hold all steps of a fine resolution."""
 
 
 def check_form(table: pa.Table, bundle: Pipeline, *, mapping: Mapping[str, str]) -> list[FormCheck]:
-    """Send rows through the real pipe and hold what comes out against what went in."""
+    """Release rows through the real pipeline and compare the form of output and input."""
     raw = table.slice(0, CHECKED_ROWS)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
     named, entropy = PassThrough(recording="named"), SystemEntropy()
@@ -84,7 +84,7 @@ def _frame(raw: pa.Table, released: pa.Table, columns: Columns) -> Iterator[Form
 
 
 def _shown(kind: pa.DataType) -> pa.DataType:
-    """Of a dictionary the values leave: its entries may name what no row shows."""
+    """The type of a dictionary's values: entries are dropped, because they may name what no row shows."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -98,7 +98,7 @@ def _values(released: pa.Table, columns: Columns, channels: tuple[Channel, ...])
         if channel.resolution is not None:
             steps = values / channel.resolution
             off = np.abs(steps - np.rint(steps)) * channel.resolution / span
-            inside = (values > channel.low) & (values < channel.high)  # at the ends of its range a sensor saturates
+            inside = (values > channel.low) & (values < channel.high)  # sensors saturate at the ends of the range
             off = off[inside].max(initial=0.0)
             yield FormCheck(
                 f"resolution of {name}", bool(off <= SLACK), f"steps of {channel.resolution:g} {channel.unit}"
@@ -114,11 +114,10 @@ MEASURED = 0.93
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """What a user asks for; empty means all mechanisms, or the usual ε.
+    """The user's request; empty means all mechanisms, or the usual ε.
 
-    `split` is a kind, COLUMN=VALUE, a column with its values, or windows to train on and to test on. `apps`,
-    `attackers` and `methods` are the user's own, by name. `sensitive` are labels that attackers try to read of a
-    bundle, beside those that it names.
+    `split` is a kind, COLUMN=VALUE, a column with its values, or training and test windows. `apps`, `attackers` and
+    `methods` are the user's own, by name. `sensitive` holds labels to attack in addition to those that a bundle names.
     """
 
     mechanisms: Sequence[str] = ()
@@ -144,12 +143,15 @@ class EvaluateRequest:
     def __post_init__(self) -> None:
         wrong = [epsilon for epsilon in self.epsilons if not 0 < epsilon <= MOST_EPSILON]
         if wrong:
-            raise InputError(f"--epsilon {wrong[0]:g}: epsilon must be positive, and at most {MOST_EPSILON:g}")
+            raise ArgumentError("epsilon", f"epsilon must be positive, and at most {MOST_EPSILON:g}", wrong[0])
         if self.strangers and self.group not in (None, self.strangers):
-            raise InputError("--strangers and --group keep the values of one column together; name the same")
+            both = (Argument("strangers"), " and ", Argument("group"))
+            raise InputError(*both, " keep the values of one column together; name the same")
         check_seed(self.seed)
         if self.split_kind is None and self.folds != 1:
-            raise InputError("--folds is for the splits that we make; leave it out beside a split of your own")
+            raise InputError(
+                Argument("folds"), " is for the splits that we make; leave it out beside a split of your own"
+            )
         for name in self.attackers:
             if name in MODELS:
                 raise InputError(f"attacker '{name}' is there already; choose another name")
@@ -157,33 +159,35 @@ class EvaluateRequest:
             if name in WORDS or name == "auto":
                 raise InputError(f"method '{name}' is there already; choose another name")
         if not self.split_kind:
-            _ = self._tested  # refused here, before the table is read
+            _ = self._tested  # refuse before reading the table
 
     @property
     def split_kind(self) -> str | None:
-        """One of ours; None for a split of the user's own."""
+        """A built-in split; None for the user's own."""
         return self.split if isinstance(self.split, str) and "=" not in self.split else None
 
     @property
     def _tested(self) -> tuple[str, tuple[str, ...]] | None:
-        """The column and the values that are tested on; None for windows that are given themselves."""
+        """The column and values to test on; None for given windows."""
         if isinstance(self.split, str) and "=" in self.split:
             column, _, values = self.split.partition("=")
             found = column.strip(), tuple(filter(None, map(str.strip, values.split(","))))
         elif isinstance(self.split, Mapping):
             if len(self.split) != 1:
-                raise InputError("--split: give one column and the values that are tested on")
+                raise ArgumentError("split", "give one column and the values to test on")
             ((column, given),) = self.split.items()
             several = given if isinstance(given, list | tuple | set) else [given]
             found = str(column), tuple(map(str, several))
         else:
             return None
         if not (found[0] and found[1]):
-            raise InputError("--split: write COLUMN=VALUE, or COLUMN=VALUE,VALUE: rows with these values are tested on")
+            raise ArgumentError(
+                "split", "write COLUMN=VALUE, or COLUMN=VALUE,VALUE: rows with these values are for testing"
+            )
         return found
 
     def plan(self, policy: Policy) -> tuple[Plan, list[str]]:
-        """The plan, and what cannot be in it."""
+        """The plan, and reasons for what is left out."""
         methods, left_out = select(self.mechanisms, policy)
         if not methods:
             raise InputError(f"nothing can be measured: {'; '.join(left_out)}")
@@ -192,7 +196,7 @@ class EvaluateRequest:
         return self.plan_of(settings if self.mechanisms else [Setting.of(policy), *settings]), left_out
 
     def _usual(self, own: float) -> tuple[float, ...]:
-        """The policy's own ε first, then others to hold against it, but for the one that is nearest to it."""
+        """The policy's own ε first, then others for comparison, except the one closest to it."""
         usual = QUICK_EPSILONS if self.quick else EPSILONS
         nearest = min(usual, key=lambda each: abs(math.log(each / own)))
         return (own, *(each for each in usual if each != nearest))
@@ -205,7 +209,7 @@ class EvaluateRequest:
         return Plan(settings, setup, split, self.jobs)
 
     def settled(self, plan: Plan, windows: LabelledWindows, policy: Policy) -> Plan:
-        """With what is the user's own; the windows say which classes there are, and how a column splits them."""
+        """Add the user's own models and split; the windows determine the classes and the split by a column."""
         given: Any = {"windows": windows, "schema": policy.schema()}
         setup = replace(
             plan.setup,
@@ -232,16 +236,16 @@ class EvaluateRequest:
             return pa.Table.from_batches([next(source.only(found.kept).batches)])
 
     def shown(self, results: Results, windows: LabelledWindows) -> Results:
-        """Classes that may be people leave as numbers, unless names are asked for."""
+        """Replace classes that may be people by numbers, unless names are requested."""
         return results if self.show_names else results.numbered(may_be_people(results, windows))
 
     @property
     def choose(self) -> Choose:
-        """What is drawn: an average, unless raw samples are asked for."""
+        """The excerpt to draw: an average, unless raw samples are requested."""
         return one_recording if self.show_raw else average
 
     def policy(self, policy: Policy) -> Policy:
-        """With the seed of this evaluation; networks learn less where time matters more."""
+        """The policy with this evaluation's seed, and less training if time matters."""
         seeded = policy.vary(training={"seed": self.seed})
         return quick(seeded) if self.quick else seeded
 
@@ -249,11 +253,11 @@ class EvaluateRequest:
 def evaluate(
     policy: Policy, table: Any, out: Path | None, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> Results:
-    """Writes report.html, results.json, figures and tables into `out`, where there is one."""
+    """Evaluate, and write report.html, results.json, figures and tables into `out`, if given."""
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
     if out is not None:
-        refuse_unwritable_folder(out)
+        Output.at(out).check_folder()
     windows = request.read(table, policy)
     plan = request.settled(plan, windows, policy)
     who = request.strangers
@@ -277,7 +281,7 @@ def evaluate(
         seconds=found.seconds,
     )
     results = request.shown(results, windows)
-    title = f"{' and '.join(policy.inferences.useful)}: what a protected stream still tells"
+    title = f"{' and '.join(policy.inferences.useful)}: what a protected stream still reveals"
     nearest = plan.nearest(policy.privacy.epsilon)
     page = layout.lay_out(results, policy, title=title, lead=aim(policy), excerpt=found.excerpt, epsilon=nearest)
     if out is not None:
@@ -287,7 +291,7 @@ def evaluate(
 
 
 def _once(rows: Sequence[Row]) -> list[Row]:
-    """One row for each release, the policy's own before others."""
+    """Remove duplicate releases, keeping the policy's own row."""
     found: dict[Any, Row] = {}
     for row in rows:
         found.setdefault((row.mechanism, row.guarantee, row.epsilon, row.seconds_per_draw, row.slots), row)
@@ -295,7 +299,7 @@ def _once(rows: Sequence[Row]) -> list[Row]:
 
 
 def _form(table: Any, windows: LabelledWindows, policy: Policy, request: EvaluateRequest) -> list[FormCheck]:
-    """Of the cheapest protector that the policy could get: form is the pipe's doing, whatever the mechanism."""
+    """Check the form with the policy's cheapest protector: the form depends on the pipeline, not on the mechanism."""
     plain = {"mechanism": "baseline", "guarantee": "ldp", **ONE_WINDOW}
     wanted = policy.vary(privacy=plain)
     bundle = export(learn(FittedModels(windows), wanted), wanted, windows=windows, results=[])
@@ -308,7 +312,7 @@ def _asked(policy: Policy) -> str:
 
 
 def described(request: EvaluateRequest, plan: Plan, windows: LabelledWindows, found: RunResult) -> dict[str, Any]:
-    """What is needed to get the same results again."""
+    """The facts needed to reproduce the results."""
     return {
         "command": request.command,
         "fingerprint": windows.fingerprint,
@@ -330,21 +334,21 @@ OTHER_WINDOWS = (
 
 
 def _shipped(fold: FittedFold, _: Setting, *, bundle: Bundle) -> FoldRelease:
-    """The bundle's own release, with evaluation noise that repeats; nothing is learnt on the fold."""
+    """The bundle's own release, with reproducible noise for evaluation; trains nothing."""
     protector = TrainedProtector(bundle.mechanism, bundle.encoder, bundle.decoder, {}, bundle.hold)
     return seeded(protector, fold.evaluator.setup.seed, useful=fold.policy.inferences.useful)
 
 
 FEWEST_PEOPLE = 3
-"""Of whom the app learns from some and is tested on others."""
+"""Units that are on one side: the app learns from some and is tested on others."""
 
 
 def evaluate_bundle(
     bundle: Bundle, table: Any, out: Path | None, *, request: EvaluateRequest, progress: Progress = lambda _: None
 ) -> Results:
-    """Writes the same files as `evaluate` does, on one row: what is shipped."""
+    """Evaluate a bundle, and write the same files as `evaluate`, with a single row."""
     if out is not None:
-        refuse_unwritable_folder(out)
+        Output.at(out).check_folder()
     policy, event, manifest = _as_kept(bundle, request.sensitive), bundle.mechanism.event, bundle.manifest
     request, given = _of_other_people(request, bundle), request
     made_from = f"from windows with fingerprint {manifest.training.fingerprint[:16]}…"
@@ -352,11 +356,12 @@ def evaluate_bundle(
     windows = request.read(table, policy)
     if windows.fingerprint == manifest.training.fingerprint:
         raise InputError(
-            "--data is the table that the bundle was trained on, and would flatter it; give recordings that were held "
-            "back from training"
+            Argument("table"),
+            " is the one that the bundle was trained on, and would flatter it; give recordings that were held back "
+            "from training",
         )
     if request.split != given.split and len(np.unique(windows.groups)) < FEWEST_PEOPLE:
-        request = given  # the app will know the people that it is tested on, as `split` says
+        request = given  # the app knows the tested people, as `split` asks
     plan = request.plan_of([Setting(Method(bundle.mechanism.name, event.policy_guarantee), event.epsilon)])
     plan = request.settled(plan, windows, policy)
     shares = lambda share: progress(MEASURED * share)  # noqa: E731
@@ -371,8 +376,10 @@ def evaluate_bundle(
         seconds=found.seconds,
     )
     results = request.shown(results, windows)
-    title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still tells"
-    lead = aim(policy, below="Below, a bundle as it is shipped releases windows; an app reads them, and attackers try.")
+    title = f"{quoted_all(policy.inferences.useful)}: what the shipped protector still reveals"
+    lead = aim(
+        policy, below="Below, the shipped bundle releases windows; an app and attackers try to recognise their labels."
+    )
     page = layout.lay_out(results, policy, title=title, lead=lead, excerpt=found.excerpt, epsilon=event.epsilon)
     if out is not None:
         files.write(out, results, page)
@@ -381,23 +388,24 @@ def evaluate_bundle(
 
 
 def _as_kept(bundle: Bundle, sensitive: Sequence[str]) -> Policy:
-    """The policy with the promise that the mechanism keeps, which may be a stronger one than was asked for."""
+    """The policy with the mechanism's actual guarantee, which may be stronger than the requested one."""
     event, own = bundle.mechanism.event, bundle.policy.inferences.sensitive
     kept = {"guarantee": event.policy_guarantee, "epsilon": event.epsilon, "mechanism": bundle.mechanism.name}
     attacked = list(dict.fromkeys([*own, *sensitive]))
     if bundle.policy.erased and len(attacked) > len(own):
         raise InputError(
-            f"--sensitive: the bundle erases directions of {quoted_all(own, ', ')}, and promises nothing of that kind "
-            "about others; evaluate a policy that names them"
+            Argument("sensitive"),
+            f": the bundle erases directions of {quoted_all(own, ', ')}, and promises nothing of that kind about "
+            "others; evaluate a policy that names them",
         )
     return bundle.policy.vary(privacy=kept, inferences={"sensitive": attacked})
 
 
 def _of_other_people(request: EvaluateRequest, bundle: Bundle) -> EvaluateRequest:
-    """Where the bundle is for new people, the app learns from others than it is tested on, as the bundle did.
+    """If the bundle is for new people, train and test the app on different people, like the bundle.
 
-    An app that knew the tested people would be held against a protector that has never met them. A bundle that names
-    people as an inference has learnt from those it is about.
+    An app that knew the tested people would be compared with a protector that does not. A bundle with people as an
+    inference has learnt from the people concerned.
     """
     if request.split != "time" or request.group is not None:
         return request

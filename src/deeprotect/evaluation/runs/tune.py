@@ -1,4 +1,4 @@
-"""Tune a policy: the cheapest hour that an app can work with, or the best for what an hour may cost."""
+"""Tuning of a policy: the cheapest hour that is accurate enough, or the best accuracy for an hour's budget."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ import numpy as np
 
 from deeprotect.attack.split_spec import SplitSpec
 from deeprotect.bundle.beyond import points
-from deeprotect.errors import InputError, quoted_all
+from deeprotect.errors import Argument, InputError, quoted_all
 from deeprotect.evaluation.evaluator import FoldRelease, ReleasedRows, Setup
 from deeprotect.evaluation.experiment import CHANGES, Plan, hold_settings, run, script_settings
 from deeprotect.evaluation.methods import Method, Setting, check_seed
@@ -26,22 +26,22 @@ from deeprotect.evaluation.workers import Jobs, dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.sections import duration
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
 
 POLICY, COMMENT_WIDTH = "policy.toml", 110
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-"""Tried for a draw of one label."""
+"""Values of ε to try for a draw of one label."""
 OF_SCRIPTS = (0.6, 0.7, 0.8, 0.9, 1.0)
-"""Of the ε at which few draws of a script are wasted."""
+"""Multiples of the ε at which few draws of a script are wasted."""
 LEAST_EPSILON = 0.1
 WINDOWS = (Fraction(1), Fraction(1, 2), Fraction(2))
-"""Lengths of windows that are tried, as multiples of the policy's."""
+"""Lengths of windows to try, as multiples of the policy's."""
 SHORTEST_WINDOW = 4
 SEARCHED = 3000
-"""Windows that the search learns from and measures on, in whole recordings."""
+"""Windows for the search, in whole recordings."""
 FEWEST_RECORDINGS = 9
-"""Of the table; two thirds of them are searched on."""
+"""Share of the table's recordings for the test, and least number of recordings."""
 HELD_OUT, FOLDS = 0.3, 3
 ATTACKERS = ("ridge", "extra_trees")
 CHOSEN, CONFIRMED = 0.75, 0.97
@@ -50,28 +50,35 @@ UNSET = {"every": None, "listen": None, "slots": None, "changes": None}
 
 @dataclass(frozen=True)
 class Goal:
-    """One of the two: the accuracy that an app needs, or the ε that an hour may cost."""
+    """The goal, one of two: the accuracy that an app needs, or the ε that an hour may cost."""
 
     accuracy: float | None = None
     epsilon_per_hour: float | None = None
 
     def __post_init__(self) -> None:
         if (self.accuracy is None) == (self.epsilon_per_hour is None):
-            raise InputError("give --accuracy, what the app needs, or --epsilon-per-hour, what an hour may cost")
+            hour = Argument("epsilon_per_hour")
+            raise InputError(
+                "give ", Argument("accuracy"), ", what the app needs, or ", hour, ", what an hour may cost"
+            )
         if self.accuracy is not None and not 0 < self.accuracy <= 1:
-            raise InputError(f"--accuracy {self.accuracy:g} must be a share, above 0 and at most 1, such as 0.9")
+            raise InputError(
+                Argument("accuracy", self.accuracy), " must be a share, above 0 and at most 1, such as 0.9"
+            )
         if self.epsilon_per_hour is not None and not 0 < self.epsilon_per_hour < float("inf"):
-            raise InputError(f"--epsilon-per-hour {self.epsilon_per_hour:g} must be positive")
+            raise InputError(Argument("epsilon_per_hour", self.epsilon_per_hour), " must be positive")
 
     def epsilons(self, usual: Sequence[float], seconds: float) -> list[float]:
-        """To try for draws of so many seconds: the usual ones, or those that an hour pays for and all it may pay."""
+        """Values to try for draws of `seconds`: the usual ones, or those that fit an hour's budget and the largest that
+        does."""
         if self.epsilon_per_hour is None:
             return list(usual)
         most = min(float(f"{self.epsilon_per_hour * seconds / 3600:.3g}"), MOST_EPSILON)
         return [each for each in (*usual, most) if LEAST_EPSILON <= each <= most]
 
     def choose(self, rows: Sequence[Row]) -> Row:
-        """The cheapest that reads enough, of equally cheap ones the best; or the best of what is cheap enough."""
+        """The cheapest row that is accurate enough, and the best of equally cheap ones; or the best that is cheap
+        enough."""
         enough = [] if self.accuracy is None else [row for row in rows if self.is_reached(accuracy_of(row))]
         if not enough:
             return max(rows, key=lambda row: (accuracy_of(row), -_cost(row)))
@@ -88,9 +95,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The proposed policy, its row as it was chosen, the same on test recordings, and all that was tried.
+    """The proposed policy, its row in the search and on test recordings, and everything that was tried.
 
-    `asked` is the guarantee of the policy that was given.
+    `asked` is the guarantee of the original policy.
     """
 
     policy: Policy
@@ -103,29 +110,29 @@ class Tuned:
 
     @property
     def holds(self) -> bool:
-        """Whether the goal was reached, and test recordings do not say otherwise."""
+        """Whether the goal was reached, and test recordings agree."""
         ends = [each.app_ci[1] for each in self.confirmed.useful.values()]
         return self.goal.is_reached(accuracy_of(self.chosen)) and self.goal.is_reached(min(ends))
 
     @property
     def shortfall(self) -> str:
-        """Why the goal does not hold, in a clause; empty where it does. Two sets of recordings may disagree."""
+        """Why the goal is not reached, in a clause; empty if it is. The two sets of recordings may disagree."""
         found, tested = accuracy_of(self.chosen), accuracy_of(self.confirmed)
         if self.holds:
             return ""
         if self.goal.is_reached(found):
-            return f"{self.goal} was reached where the policy was chosen ({found:.3f}), but not on test recordings"
+            return f"{self.goal} was reached in the search ({found:.3f}), but not on test recordings"
         if self.goal.is_reached(tested):
             return (
-                f"{self.goal} was reached on test recordings ({tested:.3f}), but by no policy where they were compared "
-                f"({found:.3f} at most), and only that counts: record more to know which is right"
+                f"{self.goal} was reached on test recordings ({tested:.3f}), but by no policy in the search "
+                f"({found:.3f} at most), which decides: record more to find out which is right"
             )
-        return f"no policy that was tried reaches {self.goal}; this one comes nearest"
+        return f"none of the tried policies reaches {self.goal}; this one comes closest"
 
     def __str__(self) -> str:
         found = self.confirmed
         read = "; ".join(
-            f"{name} {accuracy_of(self.chosen):.3f} where it was chosen, {each.app:.3f} "
+            f"{name} {accuracy_of(self.chosen):.3f} in the search, {each.app:.3f} "
             f"[{each.app_ci[0]:.3f}, {each.app_ci[1]:.3f}] on {self.recordings} test recordings"
             for name, each in found.useful.items()
         )
@@ -133,20 +140,20 @@ class Tuned:
 
     @property
     def notes(self) -> list[str]:
-        """What else the proposal changes, which nobody asked for."""
+        """Side effects of the proposal that the user did not ask for."""
         return [*self._beyond, *self._other]
 
     @property
     def _beyond(self) -> list[str]:
-        """What the proposal leaves to read beyond the useful label, as far as the test recordings show."""
+        """What the proposal reveals beyond the useful label, according to the test recordings."""
         found = self.confirmed.beyond
         if found is None:
             return []
         end, useful = found.surely["1"], quoted_all([*self.confirmed.useful])
         surely = "" if end is None else f", and at most {points(end)} with 95 % confidence"
         return [
-            f"beyond {useful} itself, one draw tells of anything else about {points(found.at_most['1'])} more often "
-            f"than guessing{surely}; the coder misreads {100 * found.misread:.0f} % of draws"
+            f"beyond {useful} itself, one draw reveals anything else about {points(found.at_most['1'])} more often "
+            f"than guessing{surely}; the coder misclassifies {100 * found.misread:.0f} % of draws"
         ]
 
     @property
@@ -171,14 +178,14 @@ def tune(
     columns: Sequence[str] | None = None,
     progress: Progress = lambda _: None,
 ) -> Tuned:
-    """Writes policy.toml, report.html, results.json and the curve into `out`.
+    """Tune a policy, and write policy.toml, report.html, results.json and the curve into `out`.
 
-    What is proposed is chosen on recordings that test ones are kept apart from; those are read once, after the choice.
+    The choice is made without the test recordings, which are used once, after the choice.
     """
     check_seed(seed)
     if isinstance(jobs, int) and jobs < 1:
         raise InputError(f"jobs = {jobs} must be 1 or more")
-    refuse_unwritable_folder(out)
+    Output.at(out).check_folder()
     plain = policy.vary(privacy={**UNSET, "guarantee": "ldp", "mechanism": "auto"}, training={"seed": seed})
     read = partial(read_windows, table, mapped=mapped, columns=columns)
     tested, searched = _recordings(read(plain), seed)
@@ -197,12 +204,12 @@ def tune(
 
 
 def accuracy_of(row: Row) -> float:
-    """Of the useful inference that is read worst."""
+    """Accuracy on the worst recognised useful inference."""
     return min(each.app for each in row.useful.values())
 
 
 def described(row: Row) -> str:
-    """A point of the curve in words."""
+    """Describe a point of the curve in words."""
     held = duration(_seconds(row))
     draw = f"ε = {row.epsilon:g} for a draw of {held}"
     script = "" if row.slots is None else f", a script in slots of {row.slots}"
@@ -210,7 +217,7 @@ def described(row: Row) -> str:
 
 
 def by_recording(fold: FittedFold, setting: Setting) -> FoldRelease:
-    """Errors go together in a recording, whether or not draws are held: intervals are over recordings."""
+    """Group errors by recording, whether or not draws are held: intervals are over recordings."""
     release = fold.release(setting)
 
     def draw(private: Any, counts: Any) -> ReleasedRows:
@@ -221,9 +228,9 @@ def by_recording(fold: FittedFold, setting: Setting) -> FoldRelease:
 
 
 def _recordings(windows: LabelledWindows, seed: int) -> tuple[Indices, Indices]:
-    """Those that nothing but the last look sees, and enough of the others to search on.
+    """The test recordings, which only the final test uses, and enough of the others for the search.
 
-    By their numbers, which windows of any length share: all candidates meet the same recordings.
+    Chosen by number, which does not depend on the window length, so that all candidates use the same recordings.
     """
     recordings = len(np.unique(windows.recording))
     if recordings < FEWEST_RECORDINGS:
@@ -241,10 +248,10 @@ def _recordings(windows: LabelledWindows, seed: int) -> tuple[Indices, Indices]:
 def _search(
     policy: Policy, searched: Indices, *, goal: Goal, read: Any, jobs: Jobs, seed: int, progress: Progress
 ) -> list[Row]:
-    """All that was tried, shorter windows first."""
+    """Rows of everything that was tried, shorter windows first."""
     rows: list[Row] = []
     lengths = sorted({window for each in WINDOWS if (window := round(policy.stream.window * each)) >= SHORTEST_WINDOW})
-    # Nobody attacks while a policy is looked for.
+    # Attackers are not needed in the search.
     varied = (policy.vary(stream={"window": length}, inferences={"sensitive": []}) for length in lengths)
     with workers(jobs) as pool:
         calls = (
@@ -260,7 +267,7 @@ def _search(
 
 
 def _measured(windows: LabelledWindows, policy: Policy, goal: Goal, *, seed: int) -> list[Row]:
-    """Every point of the curve for windows of one length: each recording is read by what learnt from others."""
+    """Every point of the curve for windows of one length, cross-validated by recording."""
     settings = list(_candidates(windows, policy, goal))
     if not settings:
         return []
@@ -290,7 +297,7 @@ def _candidates(windows: LabelledWindows, policy: Policy, goal: Goal) -> Iterato
 
 
 def _proposed(policy: Policy, row: Row) -> Policy:
-    """As a person would write it: a draw for each window needs no word."""
+    """The policy in its simplest notation, without `every` for a draw per window."""
     privacy: dict[str, Any] = {"epsilon": row.epsilon, "mechanism": row.mechanism}
     varied = policy.vary(stream={"window": row.window}, privacy=privacy)
     if _seconds(row) == varied.stream.window_seconds:
@@ -313,7 +320,7 @@ def _write(out: Path, tuned: Tuned, windows: LabelledWindows, *, seed: int) -> N
         "goal": str(tuned.goal),
         "proposed": described(tuned.chosen),
         "fingerprint": windows.fingerprint,
-        "split": "recording: each is whole on one side; the choice was made on others than are tested",
+        "split": "recording: each is on one side; the choice did not use the tested ones",
         "quick": False,
         "seed": seed,
         "versions": files.versions(),
@@ -328,7 +335,7 @@ def _write(out: Path, tuned: Tuned, windows: LabelledWindows, *, seed: int) -> N
 def _page(tuned: Tuned) -> Page:
     names, verdict = list(tuned.confirmed.useful), tuned.shortfall and f" But {tuned.shortfall}."
     draw = partial(figures.tried, tuned.tried, tuned.confirmed)
-    caption = "{}: what an app reads against what an hour costs; the ring is what is proposed"
+    caption = "{}: accuracy of an app against ε per hour; the ring marks the proposal"
     asked: Any = {"accuracy": tuned.goal.accuracy, "cost": tuned.goal.epsilon_per_hour}
     return Page(
         title=f"{' and '.join(names)}: a policy for {tuned.goal}",

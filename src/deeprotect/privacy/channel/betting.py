@@ -5,7 +5,6 @@ win, and 1/miss times the stake is won with probability `miss` at most. docs/cla
 """
 
 import math
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ UNIT = 1 << 30  # ends of intervals are whole multiples of 2^-30, so that they c
 _STAKES = np.arange(1, 17) / 16
 _CAPITAL = np.append(np.full(15, 1 / 30), 0.5)  # half of it on the last stake, which is all that one has
 _MARGIN = 2.0**-20  # asked for beyond 1/miss, as a logarithm: far more than sums of logarithms are off
-_HALF = UNIT // 2
 
 
 def upper_ends(shares: Floats, *, miss: float, times: int | Integers = 1) -> Integers:
@@ -34,26 +32,9 @@ def upper_ends(shares: Floats, *, miss: float, times: int | Integers = 1) -> Int
     return np.minimum(low + 1, UNIT)
 
 
-def lower_ends(shares: Floats, *, miss: float) -> Integers:
-    """The same from below: the mean of what is left of 1."""
-    return UNIT - upper_ends(1.0 - shares, miss=miss)
-
-
 def least_end(recordings: int, *, miss: float) -> int:
     """The upper end of a share that no recording shows: no end of so many recordings is smaller."""
     return int(upper_ends(np.zeros((1, 1)), miss=miss, times=recordings)[0])
-
-
-@cache
-def needed(miss: float) -> int:
-    """The fewest recordings with which a share that none of them shows is known to be less than a half.
-
-    With fewer, a set hardly says more than that probabilities lie between 0 and 1.
-    """
-    recordings = 1
-    while least_end(recordings, miss=miss) >= _HALF:
-        recordings += 1
-    return recordings
 
 
 def _log_capital(shares: Floats, mean: Integers, times: int | Integers) -> Floats:

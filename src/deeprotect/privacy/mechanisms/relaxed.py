@@ -53,7 +53,6 @@ def inflate(value: float) -> float:
 _MOST_PROGRAMMES = 512
 _MOST_RAYS = 4096
 _MOST_FREE = 10  # signs that a ray leaves open
-_MOST_NUMBERS = 1 << 17  # of all directions
 _MOST_WORK = 1_600_000  # coefficients of all programmes, 1 to 5 s; what takes more is bounded without solving
 _MOST_STEPS = 500  # of the solver, for one programme
 
@@ -70,19 +69,6 @@ def basis(weights: ArrayLike) -> Floats:
     # Every classifier counts alike, however small its weights; only dependent ones are dropped.
     left, singular, _ = np.linalg.svd(columns[:, norms > 0] / norms[norms > 0], full_matrices=False)
     return np.ascontiguousarray(left[:, singular > 1e-8 * singular[0]])
-
-
-def check_orthonormal(directions: Floats) -> None:
-    dim, rank = directions.shape
-    if directions.size > _MOST_NUMBERS:
-        raise PolicyError(
-            f"{rank} sensitive directions of {dim} samples are more than {_MOST_NUMBERS} numbers; "
-            "use shorter windows or fewer sensitive inferences"
-        )
-    with np.errstate(all="ignore"):  # entries may be anything; what is no number is not orthonormal
-        off = np.abs(directions.T @ directions - np.eye(rank)).max()
-    if rank > dim or not off <= 1e-9:
-        raise PolicyError("sensitive directions must be orthonormal columns; make them with relaxed.basis")
 
 
 def relaxed_sensitivity(directions: Floats) -> Maximum:

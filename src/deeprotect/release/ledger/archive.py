@@ -18,7 +18,7 @@ from deeprotect.release.ledger.database_tables import charges, draws, quarters, 
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 from deeprotect.release.ledger.limits import LONGEST, UNBOUNDED
 from deeprotect.release.ledger.people import PriceOf, prices_in
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 
 LEAST = 2 * LONGEST  # that is always kept: limits of an hour and a day look at the charges of so long
 AT_ONCE = 2000  # rows in one transaction, so that nobody waits long

@@ -17,13 +17,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeprotect.errors import BudgetError, InputError, NotDrawnError
+from deeprotect.errors import Argument, BudgetError, InputError, NotDrawnError, Placeholder
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.size_limits import check_names
 from deeprotect.release.ledger.limits import LONGEST, Epsilon, Price, covered
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windowing import Run
+from deeprotect.signals.windowing import Counts, Run
 
 Clock = Callable[[], datetime]
 Paid = NDArray[np.bool_]
@@ -67,9 +66,10 @@ class Account:
         """Who is charged in the ledger at an address; None where there is none. Half of a ledger is refused."""
         given = [name for name, value in (("stream", stream), ("person", person), ("app", app)) if value is not None]
         if address is None and given:
-            raise InputError(f"--{given[0]} names an entry of a ledger; add --ledger FILE, or leave it out")
+            file = Argument("ledger", Placeholder("FILE"))
+            raise InputError(Argument(given[0]), " names an entry of a ledger; add ", file, ", or leave it out")
         if address is not None and stream is None:
-            raise InputError("a ledger needs to know whose data it is; add --stream NAME")
+            raise InputError("a ledger needs to know whose data it is; add ", Argument("stream", Placeholder("NAME")))
         return None if address is None else cls(stream or "", person, app or "")
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Protocol, Self
 
 from deeprotect.bundle import Bundle
-from deeprotect.errors import BudgetError, printable
+from deeprotect.errors import Argument, BudgetError, printable
 from deeprotect.policy.sections import Budget, WhenSpent
 from deeprotect.privacy.events import Event
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
@@ -98,7 +98,7 @@ def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, histor
     """
     if price.epsilon == UNBOUNDED:
         if limits.epsilons and not price.allowed:
-            raise BudgetError(_unbounded(limits, person=history.person))
+            raise _unbounded(limits, person=history.person)
         return draws
     spent = {limit: history.spent(limit.since(now)) for limit in limits}
     left = {limit: max(limit.epsilon - each, Fraction(0)) for limit, each in spent.items()}
@@ -110,11 +110,12 @@ def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, histor
     return min(room, draws)
 
 
-def _unbounded(limits: Limits, *, person: str) -> str:
+def _unbounded(limits: Limits, *, person: str) -> BudgetError:
     stated = ", ".join(f"{limit.name} = {up(limit.epsilon)}" for limit in limits)
-    return (
+    return BudgetError(
         f"a draw of this protector has no LDP bound, so no limit can count it, and '{printable(person)}' has {stated}; "
-        "use a protector with one, or let the operator allow it: --allow-without-ldp"
+        "use a protector with one, or let the operator allow it: ",
+        Argument("allow_without_ldp", value=True),
     )
 
 

@@ -22,8 +22,7 @@ from deeprotect.release.ledger.limits import Limits, Price, covered
 from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
 from deeprotect.signals import RecordingName
 from deeprotect.tables.files import opened
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.sources import is_of_paths, paths_of
 
 KEY_BYTES = 16
 _ENTERING, _PROBING = "deeprotect: names", "deeprotect: probe"

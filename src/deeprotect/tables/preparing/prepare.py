@@ -1,4 +1,4 @@
-"""`deeprotect prepare`: a messy table in, a tidy one out, and what was done in numbers."""
+"""`deeprotect prepare`: a messy table in, a tidy one and counts of repairs out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deeprotect.errors import InputError, TableError
+from deeprotect.errors import Argument, ArgumentError, InputError, Placeholder, TableError
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import mapping_to_type
+from deeprotect.policy.known_sensors import NOT_SENSORS, suggested_map
 from deeprotect.signals.clock import rate_of_step
 from deeprotect.signals.recordings import MOST_RECORDINGS
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.check import Checker, opened
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, plain
-from deeprotect.tables.output_checks import STANDARD
+from deeprotect.tables.outputs import STANDARD, open_sink
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.mending import (
     GapSplitter,
@@ -33,7 +32,7 @@ from deeprotect.tables.preparing.mending import (
 )
 from deeprotect.tables.preparing.tidy import Tidy, UnitChange, unit_changes
 from deeprotect.tables.reader import Indices, Reader
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import is_address
 
 Stretches = Iterator[tuple[Piece, bool]]
@@ -42,7 +41,7 @@ MAX_DROPPED = 0.1  # share of the rows
 
 @dataclass(frozen=True)
 class PrepareRequest:
-    """What is asked of a table: its columns, a rate, units; a policy says which columns are channels."""
+    """Options of `prepare`: columns, a rate, units; a policy names the channels."""
 
     mapping: ColumnMap = field(default_factory=ColumnMap)
     columns: Sequence[str] | None = None
@@ -53,17 +52,17 @@ class PrepareRequest:
 
 
 def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
-    """Reads the table twice: first as `check` does, then the rows.
+    """Read the table twice: first as `check` does, then the rows.
 
-    Memory does not grow with the table where rows stand in order. A recording that must be sorted is in memory as a
-    whole, and so is a stretch without gaps that is resampled; recordings that interleave go by way of the disk.
+    Memory does not grow with the table if rows are in order. A recording that must be sorted is in memory entirely, and
+    so is a stretch without gaps that is resampled; interleaved recordings go through temporary files.
     """
     if str(table) == STANDARD:
         raise InputError("standard input: the table is read twice; save it to a file first")
     if request.rate_hz is not None and not (np.isfinite(request.rate_hz) and request.rate_hz > 0):
-        raise InputError("--rate-hz: a rate is a positive number of samples per second")
+        raise ArgumentError("rate_hz", "a rate is a positive number of samples per second")
     if not 0 <= request.max_dropped <= 1:
-        raise InputError("--max-dropped: give a share of the rows between 0 and 1")
+        raise ArgumentError("max_dropped", "give a share of the rows between 0 and 1")
     first = _first_pass(table, request)
     rate, counts = _rate(first, request.rate_hz), Counts(resampled_to_hz=request.rate_hz)
     with _opened(table, request, first) as again:
@@ -95,14 +94,15 @@ def _opened(table: Any, request: PrepareRequest, first: Checker | None = None) -
         source = checker.source
         check_names(source.schema, source.where)
         if not checker.roles.settled(source.where).channels:
-            fix = mapping_to_type(source.schema.names)
-            raise TableError(f"{source.where}: no column is named like a sensor; {fix}, or give a policy")
-        unit_changes(checker.roles.channels, request.units)  # said before anything is read
+            mapped = Argument("map", suggested_map(source.schema.names))
+            found = f"{source.where}: no column is named like a sensor; "
+            raise TableError(found, NOT_SENSORS, mapped, ", or give a ", Argument("policy"))
+        unit_changes(checker.roles.channels, request.units)  # fail before reading
         yield checker
 
 
 def _first_pass(table: Any, request: PrepareRequest) -> Checker:
-    """How the rows stand, and whether enough of them can be used."""
+    """Check the order of rows, and whether enough of them are usable."""
     counts = Counts()
     with _opened(table, request) as checker:
         for seen in checker.reader.read():
@@ -121,21 +121,24 @@ def _first_pass(table: Any, request: PrepareRequest) -> Checker:
 
 
 def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
-    """The rate that is asked for, beside the one that is there."""
+    """The requested rate, with the table's own."""
     timeline = checker.reader.timeline
     if rate_hz is None:
         return None
     if timeline is None:
-        raise InputError("--rate-hz: without a time column nothing can be resampled; map one with --map time=COLUMN")
+        mapped = Argument("map", {"time": Placeholder("COLUMN")})
+        raise InputError(Argument("rate_hz"), ": without a time column nothing can be resampled; map one with ", mapped)
     found = None if checker.step is None else rate_of_step(checker.step, timeline.per_second)
     if found is None:
-        raise InputError("--rate-hz: the time column shows no rate that sensors have, in s, ms, µs or ns; convert it")
+        raise ArgumentError(
+            "rate_hz", "the time column shows no rate that sensors have, in s, ms, µs or ns; convert it"
+        )
     check_rate(rate_hz, found[0], timeline.where)
     return Rate(rate_hz, *found)
 
 
 def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
-    """The rows that can be used, in the units asked for; without time, by their place in the recording."""
+    """The usable rows, in the requested units; without time, by their place in the recording."""
     places = np.zeros(0, dtype=np.int64)
     for seen in reader.read():
         time = seen.time
@@ -146,7 +149,7 @@ def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
 
 
 def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
-    """How many rows of the same recording came before, so that rows left out leave a gap; and how many have now."""
+    """Number of earlier rows of the same recording, so that dropped rows leave a gap; and the new counts."""
     known = np.where(recording >= 0, recording, 0)
     before = np.pad(before, (0, max(0, int(known.max()) + 1 - len(before))))
     order = np.argsort(known, kind="stable")
@@ -158,7 +161,7 @@ def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
 def _stretches(
     pieces: Iterable[Piece], first: Checker, counts: Counts, *, rate: Rate | None, beside: Path | None
 ) -> Stretches:
-    """Rows in their final order, each part with whether a new recording begins with it."""
+    """Rows in their final order, in parts that say whether they begin a new recording."""
     period = first.step or 1.0
     splitter = GapSplitter(period if rate is None else max(period, rate.period), counts)
     parts = _split(pieces, first, splitter, beside=beside)

@@ -1,4 +1,4 @@
-"""The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
+"""The tidy table: numbered recordings, channels in the requested units, unified labels, everything else unchanged."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeprotect.errors import InputError, TableError, printable
-from deeprotect.policy.known_sensors import SIZES, recognise, spelt
-from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.errors import ArgumentError, TableError, printable
+from deeprotect.policy.known_sensors import RECORDING, SIZES, TIME, recognise, spelt
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.watches import respelt
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
@@ -37,18 +36,17 @@ class UnitChange:
         what, _, units = text.rpartition("=")
         old, colon, new = units.partition(":")
         if not (what.strip() and colon):
-            raise InputError(f"--unit {printable(text)}: write WHAT=FROM:TO, for example acc=m/s2:g")
+            raise ArgumentError("unit", "write WHAT=FROM:TO, for example acc=m/s2:g", text)
         old_unit, new_unit = _known(old, text), _known(new, text)
         quantity, size = SIZES[old_unit]
         new_quantity, new_size = SIZES[new_unit]
         if quantity != new_quantity:
-            raise InputError(
-                f"--unit {printable(text)}: {old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
-            )
+            reason = f"{old_unit} is {quantity}, {new_unit} is {new_quantity}; they do not convert"
+            raise ArgumentError("unit", reason, text)
         return cls(what.strip(), old_unit, new_unit, size / new_size)
 
     def columns(self, channels: tuple[str, ...]) -> tuple[str, ...]:
-        """The column of that very name, or all of that sensor."""
+        """The column with that name, or all of that sensor."""
         if self.what in channels:
             return (self.what,)
         sensors = {name: recognise(name) for name in channels}
@@ -58,32 +56,32 @@ class UnitChange:
         )
         if not found:
             has = printable(", ".join(channels), 300) or "none"
-            raise InputError(f"--unit {printable(self.what)}: no such sensor or column; the channels are: {has}")
+            raise ArgumentError("unit", f"no such sensor or column; the channels are: {has}", self.what)
         return found
 
     def renamed(self, column: str) -> str:
-        """A name that states the old unit in brackets states the new one."""
+        """The name with the new unit in brackets instead of the old one."""
         return _IN_NAME.sub(f"({self.unit})", column)
 
 
 def _known(unit: str, text: str) -> str:
     known = spelt(unit)
     if known not in SIZES:
-        raise InputError(f"--unit {printable(text)}: '{printable(unit)}' is not known; use {', '.join(SIZES)}")
+        raise ArgumentError("unit", f"'{printable(unit)}' is not known; use {', '.join(SIZES)}", text)
     return known
 
 
 @dataclass(frozen=True)
 class Tidy:
-    """How the columns of a source become those of the tidy table; `timeline` writes the stamps of a new rate."""
+    """Converts columns of a source to those of the tidy table; `timeline` writes the stamps of a new rate."""
 
     source: pa.Schema
     roles: Roles
     changes: dict[str, UnitChange]
-    timeline: Timeline | None  # None where time stays as it was written, or there is none
-    spellings: dict[str, dict[str, str]]  # of labels, by column, and the usual ones
-    commas: tuple[str, ...]  # columns of numbers with decimal commas that are no channels
-    left_out: tuple[str, ...]  # columns called time though there is said to be none: others would take them for it
+    timeline: Timeline | None  # None if time is unchanged or missing
+    spellings: dict[str, dict[str, str]]  # by column, spellings and the usual ones
+    commas: tuple[str, ...]  # columns with decimal commas that are not channels
+    left_out: tuple[str, ...]  # columns called time that are not a time, which other programs would use
     where: str
 
     @classmethod
@@ -109,12 +107,12 @@ class Tidy:
 
     @property
     def beside(self) -> list[str]:
-        """Columns that are no channels."""
+        """Columns that are not channels."""
         return [name for name in self.source.names if name not in self.roles.channels]
 
     @property
     def factors(self) -> Floats:
-        """By which each channel is multiplied."""
+        """Factors for each channel."""
         return np.array([self.changes[name].factor if name in self.changes else 1.0 for name in self.roles.channels])
 
     @property
@@ -123,7 +121,7 @@ class Tidy:
         return pa.schema(fields if self.roles.recording else [pa.field(RECORDING, pa.string()), *fields])
 
     def table(self, piece: Piece, number: int) -> pa.Table:
-        """The rows of a piece, all of the recording with that number."""
+        """The rows of a piece, which belong to the recording with that number."""
         named = pa.array([str(number)] * len(piece), pa.string())
         columns = [self._column(name, piece, named) for name in self.source.names]
         columns = columns if self.roles.recording else [named, *columns]
@@ -154,7 +152,7 @@ class Tidy:
         if name == self.roles.time:
             return self._time(piece)
         cells = piece.cells.column(name)
-        if name in self.commas:  # one decimal mark in a file
+        if name in self.commas:  # one decimal mark per file
             plain_cells = cells.combine_chunks()
             return pc.coalesce(NumberColumn(mark=",").written(plain_cells)[0], plain_cells)
         return respelt(cells, self.spellings[name]) if name in self.spellings else cells
@@ -168,11 +166,11 @@ class Tidy:
 
 
 def unit_changes(channels: tuple[str, ...], units: tuple[UnitChange, ...]) -> dict[str, UnitChange]:
-    """Which change meets which column; each at most once."""
+    """The change for each column; at most one."""
     changes: dict[str, UnitChange] = {}
     for change in units:
         for name in change.columns(channels):
             if name in changes:
-                raise InputError(f"--unit: column '{printable(name)}' is converted twice; convert it once")
+                raise ArgumentError("unit", f"column '{printable(name)}' is converted twice; convert it once")
             changes[name] = change
     return changes

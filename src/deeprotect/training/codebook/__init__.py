@@ -1,1 +1,1 @@
-"""The code book: windows become one of K public codes, and codes become synthetic windows."""
+"""The code book: maps windows to K public codes, and codes to synthetic windows."""

@@ -1,4 +1,4 @@
-"""The code book: windows become one of K public codes, codes become synthetic windows; and what misreadings cost."""
+"""The code book: maps windows to K public codes and codes to synthetic windows, and prices misclassifications."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +15,8 @@ from deeprotect.policy import Policy
 from deeprotect.policy.draft import FEWEST_COUNTED
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import run_lengths
 from deeprotect.training.codebook.coder import LARGEST_SCORE, SCORE_BITS
 from deeprotect.training.codebook.coder_training import cross_fit
 from deeprotect.training.codebook.synthesis import Outputs, synthesise
@@ -25,23 +25,23 @@ from deeprotect.training.splits import ONE_WINDOW
 from deeprotect.training.trainer import Progress
 
 Rows = Mapping[str, Mapping[str, float]]
-"""True class, class read."""
+"""Costs by true class, then predicted class."""
 Costs = Mapping[str, Rows]
-"""By useful inference, as the policy gives them."""
+"""Costs by useful inference, as the policy gives them."""
 
 
 def price(true: str, read: str, rows: Rows) -> float:
-    """0 for the right reading, 1 where the policy does not say."""
+    """Cost of one reading: 0 if right, 1 if the policy sets none."""
     return 0.0 if read == true else rows.get(true, {}).get(read, 1.0)
 
 
 def matrix(classes: Sequence[str], rows: Rows) -> Floats:
-    """Every price, (true class, class read)."""
+    """All costs, (true class, predicted class)."""
     return np.array([[price(true, read, rows) for read in classes] for true in classes])
 
 
 def check_costs(windows: LabelledWindows, policy: Policy) -> None:
-    """A misspelt class would cost 1 without a word, so it is refused."""
+    """Refuse unknown classes: a misspelt one would silently cost 1."""
     for name, rows in policy.training.cost_matrix.items():
         known = sorted({label for label in windows.labels[name] if label is not None})
         strangers = [each for true, row in rows.items() for each in (true, *row) if each not in known]
@@ -54,15 +54,15 @@ def check_costs(windows: LabelledWindows, policy: Policy) -> None:
 
 MOST_CODES = 64
 JOINED = " & "
-"""Between the classes in the name of a joint class."""
+"""Separator of the classes in the name of a joint class."""
 FEWEST_WINDOWS = FEWEST_COUNTED
-MOST_NAMED = 5  # in a message
-"""Of a joint class, below which it gets no code of its own."""
+MOST_NAMED = 5  # classes listed in a message
+"""Windows below which a joint class gets no code of its own."""
 
 
 @dataclass(frozen=True)
 class Joint:
-    """Joint classes that are frequent enough for a code: each window's, their names, and where the others go."""
+    """Joint classes frequent enough for a code: each window's, their names, and the replacements of the others."""
 
     codes: Indices
     names: tuple[str, ...]
@@ -73,7 +73,7 @@ class Joint:
         return len(self.names)
 
     def coding(self, counts: Sequence[int]) -> Argmax:
-        """From scores to codes."""
+        """The decision from scores to codes."""
         return Argmax(tuple(counts), self.table.astype(np.int32))
 
     @classmethod
@@ -98,9 +98,9 @@ class Joint:
 
 
 def _nearest(kept: Indices, windows: Indices, targets: Targets) -> Indices:
-    """For every joint class the kept one that agrees with most of its parts, the more frequent on a tie.
+    """Map every joint class to the kept one that agrees with most of its parts, the more frequent on a tie.
 
-    Levels of a number agree as far as they are near; of equally near ones, the more frequent.
+    Levels of a number agree more the nearer they are; of equally near ones, the more frequent wins.
     """
     every = np.stack(np.unravel_index(np.arange(int(np.prod(targets.counts))), targets.counts), axis=1)
     agreement = np.tile(windows / (windows.sum() + 1) / MOST_CODES, (len(every), 1))
@@ -120,20 +120,21 @@ def _name(row: Indices, targets: Targets) -> str:
 MOST_PEOPLE = 128
 RUN = 10
 THRESHOLD_BITS = 4
-"""Thresholds are multiples of 2^4 of a score's own steps: none of them is where one participant's window lies."""
+"""Thresholds are multiples of 2^4 score steps: no threshold coincides with one participant's window."""
 FURTHEST = int(2 * LARGEST_SCORE) << SCORE_BITS
-"""No two scores are further apart."""
+"""Bound on the difference of two scores."""
 
 
 @dataclass(frozen=True)
 class Subclasses:
-    """To know the owner of a device, a coder learns to tell all people apart, and a threshold decides.
+    """Classes of people: to recognise a device's owner, a coder learns to tell all people apart, and a threshold
+    decides.
 
-    "Other" is a mixture of people. Asked only whether it is the owner, a coder learns one bit from each window; asked
-    who it is, it learns from everybody what makes people differ.
+    "Other" is a mixture of people. A coder trained on "owner or not" learns one bit from each window; trained on
+    people, it learns from everybody how people differ.
 
-    People are classes of the coder: who each window is of, the class that each person belongs to, who is alone in
-    theirs, and what it costs to take one class for the other.
+    Holds each window's person, the class that each person belongs to, the owner, who is alone in a class, and the costs
+    of taking one class for the other.
     """
 
     people: Targets
@@ -143,7 +144,7 @@ class Subclasses:
 
     @classmethod
     def of(cls, people: Targets, useful: Targets, policy: Policy) -> Self | None:
-        """None unless people are known, and one of two useful classes is one person's alone."""
+        """None unless people are known and one of two useful classes belongs to a single person."""
         if useful.counts != (2,) or len(people.counts) != 1 or not 3 <= people.counts[0] <= MOST_PEOPLE:
             return None
         seen = np.zeros((people.counts[0], 2), dtype=bool)
@@ -157,8 +158,8 @@ class Subclasses:
 
     @property
     def balanced(self) -> Indices:
-        """The owner's windows and about as many of others, in runs of neighbours spread over all of them: what apps
-        learn from, for whom a class of one window in thirty would hardly be there."""
+        """The owner's windows and about as many of others, in runs of neighbours spread over all of them, for training
+        apps: they would hardly learn a class of one window in thirty."""
         own = np.flatnonzero(self.people.codes[:, 0] == self.owner)
         others = np.flatnonzero((self.people.codes[:, 0] != self.owner) & (self.people.codes[:, 0] != MISSING))
         runs = np.arange(len(others)) // RUN
@@ -167,14 +168,15 @@ class Subclasses:
         return np.sort(np.concatenate([own, others[np.isin(runs, chosen)]]))
 
     def margins(self, scores: Floats) -> Floats:
-        """Scores (row, person): how far the owner lies below the likeliest other."""
+        """How far the owner's score lies below the likeliest other's, from scores (row, person)."""
         return np.asarray(np.delete(scores, self.owner, axis=1).max(axis=1) - scores[:, self.owner])
 
     def threshold(self, margins: Floats, truth: Indices) -> int:
-        """What is added to the owner's score, so that misreadings of windows of these classes cost least."""
+        """The number to add to the owner's score that minimises the cost of misclassifying windows of these classes."""
         margins, truth = margins[truth != MISSING], truth[truth != MISSING]
         own = self.classes[self.owner]
-        # A threshold that rises past a margin reads the owner there: one miss less, or one false alarm more.
+        # A threshold that rises past a margin turns that window into the owner's: one miss less, or one false alarm
+        # more.
         change = np.where(truth == own, -self.costs[own, 1 - own], self.costs[1 - own, own])
         order = np.argsort(margins, kind="stable")
         ends = np.concatenate([[-FURTHEST], margins[order], [FURTHEST]])
@@ -184,28 +186,27 @@ class Subclasses:
         return step * int(np.rint((ends[best] + ends[best + 1]) / 2 / step))
 
     def layers(self, codes: Indices, threshold: int) -> tuple[Layer, Argmax]:
-        """The owner's score raised by the threshold; then the code of the likeliest person's class."""
+        """Layers that add the threshold to the owner's score, then give the code of the likeliest person's class."""
         shift = np.where(np.arange(len(self.classes)) == self.owner, -(threshold >> THRESHOLD_BITS), 0)[None]
         clip = Clip(-2 * FURTHEST, 2 * FURTHEST)
         moved = Quantise(shift.astype(np.int32), -THRESHOLD_BITS, np.ones_like(shift, dtype=np.int32), 0, clip)
         return moved, Argmax((len(self.classes),), codes[self.classes].astype(np.int32))
 
 
-COMPARED = 20  # windows of a code that stand for all of them when distances to outputs are taken
-FITTED = 0.5  # share of the work that is done once coders are fitted
+COMPARED = 20  # windows of a code sampled for distances to outputs
+FITTED = 0.5  # share of the work done once coders are fitted
 PSEUDO_WINDOWS = 0.5
-"""Of each class behind every code, so that a code never seen in cross-fitting is no certainty."""
+"""Pseudo-count of each class behind every code, so that a code never seen in cross-fitting is not certain."""
 
 
 @dataclass(frozen=True)
 class CodeBook:
-    """Everything about codes that does not depend on ε.
+    """All that is learnt about codes independently of ε.
 
     `meaning[inference]` is P(class | code), (code, class) in the order of `outputs.classes`, and `prior` is P(code),
-    both from windows coded by a model that did not learn from them; `coded` are those codes, one per such window, of
-    its episode where draws are held, of its slot where they are scripts.
-    `codes` go in and come out. `distortion` (code, output) is how far an output lies from the code's
-    windows, in L1.
+    both from windows coded by a model that did not learn from them. `coded` holds those codes, one per window, for its
+    episode if draws are held, for its slot if they are scripts. `codes` is the number of codes. `distortion` (code,
+    output) is the L1 distance of an output from the code's windows.
     """
 
     encoder: Network
@@ -217,7 +218,8 @@ class CodeBook:
     distortion: Floats
 
     def cost(self, costs: Costs) -> Floats:
-        """(code, output): what an app's misreadings cost, mean over useful inferences; without costs, how many."""
+        """Cost of an app's misclassifications (code, output), mean over useful inferences; without costs, their
+        rate."""
         saved = [
             meaning @ (1.0 - matrix(self.outputs.classes[name], costs.get(name, {}))) @ self.outputs.read[name].T
             for name, meaning in self.meaning.items()
@@ -227,9 +229,9 @@ class CodeBook:
 
 @dataclass(frozen=True)
 class LearntCodes:
-    """What books are made from: `windows`, and `scores` of each by a coder that did not learn from it.
+    """The basis of code books: `windows`, and `scores` of each by a coder that did not learn from it.
 
-    With `subclasses` they are scores of people, one of whom is a class by themselves.
+    With `subclasses` these are scores of people, one of whom has a class alone.
     """
 
     windows: LabelledWindows
@@ -244,7 +246,7 @@ class LearntCodes:
     _books: dict[tuple[Hold, Scripts | None], CodeBook] = field(default_factory=dict, repr=False)
 
     def book(self, hold: Hold, scripts: Scripts | None = None) -> CodeBook:
-        """A code for each class."""
+        """Build a book with a code for each class."""
         if (hold, scripts) not in self._books:
             self._books[hold, scripts] = self._book(hold, self.joint.coding(self.targets.counts), scripts)
         return self._books[hold, scripts]
@@ -263,7 +265,7 @@ class LearntCodes:
         return CodeBook(encoder, names, prior, meaning, coded, self.outputs, distortion)
 
     def _coded(self, hold: Hold, coding: Argmax, scripts: Scripts | None) -> tuple[Indices, tuple[Layer, ...]]:
-        """The code of each window, of its episode or of its slot of a script; and the layers that decide on it."""
+        """The code of each window, of its episode or of its slot of a script; and the layers that decide it."""
         counts = run_lengths(self.windows.episodes(hold))
         heard, heard_counts = hold.heard(counts)
         scores, layers = self.scores, tuple[Layer, ...]((coding,))
@@ -286,7 +288,7 @@ class LearntCodes:
 def learn_codes(
     windows: LabelledWindows, policy: Policy, *, hold: Hold = ONE_WINDOW, progress: Progress = lambda _: None
 ) -> LearntCodes:
-    """Learn coder and outputs; cross-fit the coder over all windows for honest counts, up to episodes of `hold`."""
+    """Learn coder and outputs; cross-fit the coder over all windows for unbiased counts, up to episodes of `hold`."""
     targets, joint = read_targets(windows, policy)
     subclasses = Subclasses.of(windows.who, targets, policy)
     apart = targets if subclasses is None else subclasses.people
@@ -298,8 +300,8 @@ def learn_codes(
 
 
 def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joint]:
-    """What the useful inferences say, and the codes that this makes."""
-    # Targets leave out an inference of one class, and would no longer stand in the order of the useful ones.
+    """Read the useful inferences' labels, and the codes that follow from them."""
+    # Targets omit an inference with one class, which would shift the order of the useful ones.
     for name in policy.inferences.useful:
         if len(windows.classes(name)) < 2:
             raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
@@ -310,7 +312,7 @@ def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joi
 
 
 def coded_classes(windows: LabelledWindows, policy: Policy) -> dict[str, list[str]]:
-    """By useful inference the classes that have a code; others leave as one of them."""
+    """The classes of each useful inference that have a code; others are released as one of them."""
     targets, joint = read_targets(windows, policy)
     codes = targets.codes[joint.codes >= 0]
     return {
@@ -339,7 +341,7 @@ def outputs_of(
 
 
 def _distortion(flat: Floats, coded: Indices, outputs: Floats, *, codes: int) -> Floats:
-    """Mean L1 distance from windows of each code, a few spread over all of them, to each output's windows."""
+    """Mean L1 distance from a sample of each code's windows to each output's windows."""
     released, variants, values = outputs.shape
     distances = np.zeros((codes, released))
     for code in np.unique(coded):
@@ -351,7 +353,7 @@ def _distortion(flat: Floats, coded: Indices, outputs: Floats, *, codes: int) ->
 
 
 def _meaning(coded: Indices, truth: Indices, *, codes: int, classes: int) -> Floats:
-    """P(class | code) of one inference; classes a priori as frequent as they are."""
+    """P(class | code) of one inference, with observed class frequencies as the prior."""
     known = truth >= 0
     counts = np.zeros((codes, classes))
     np.add.at(counts, (coded[known], truth[known]), 1)

@@ -1,6 +1,6 @@
 """The network behind the code book: a small residual convolution that classifies a window's useful inferences.
 
-Series are (row, time, channel) throughout, as a window lies in memory.
+Series are (row, time, channel) throughout, the memory layout of a window.
 """
 
 import numpy as np
@@ -13,26 +13,34 @@ from deeprotect.bundle.layers.rounding import Clip
 from deeprotect.training.export import WAVE_BITS, LayerBuilder, array, build, root_of, waves
 from deeprotect.training.networks import to_grid, window_samples
 
-FILTERS, KERNEL, WIDTH = (32, 32), 3, 128
-LONGEST = 20
-"""Samples after which a layer may halve the window: long windows need no finer time."""
+FILTERS, WIDTH = 32, 128
+LONGEST, LAYERS = 20, 2
+"""Layers halve a window until at most this many samples are left, and there are at least this many layers."""
+KERNEL, WIDE_KERNEL = 3, 7
+"""Samples that a convolution covers; the wide kernel is for layers that halve a window."""
 BINS, MOST_BINS = 64, 256
-"""Bins for each level of a window, and for all of its levels together."""
+"""Bins for each statistic of a window, and for all its statistics together."""
 TRIM, GRID = 0.01, 1 / 32
-"""Share of the levels beyond each end of the bins, and the grid of their edges in standard deviations."""
+"""Share of the statistics beyond each end of the bins, and the grid of bin edges in standard deviations."""
+STATISTICS = 4
+"""Number of summary statistics of a channel."""
 VALUE_BITS, SCORE_BITS, LARGEST_SCORE = 6, 8, 127.0
-"""Values between layers are rounded to 2^-6, scores to 2^-8."""
+"""Hidden values are rounded to 2^-6, scores to 2^-8."""
 DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training: Gaussian dropout (Srivastava 2014)."""
 
 
+LEAST_VARIANCE = 1e-12
+"""Keeps the gradient of a standard deviation finite; far below the grid of hidden values."""
+
+
 class SummaryStatistics(nn.Module):
-    """Summary statistics in time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
+    """Summary statistics over time: (row, time, channel) -> the channels' means, then spreads, minima and maxima."""
 
     def forward(self, series: Tensor) -> Tensor:
         by_time = series.transpose(0, 1).contiguous()  # a sixth of the time, copy included
         mean = by_time.mean(dim=0)
-        spread = (by_time - mean).square().mean(dim=0).sqrt()
+        spread = (by_time - mean).square().mean(dim=0).clamp(min=LEAST_VARIANCE).sqrt()
         return torch.cat([mean, spread, by_time.amin(dim=0), by_time.amax(dim=0)], dim=-1)
 
 
@@ -48,19 +56,19 @@ class AmplitudeSpectrum(nn.Module):
         self.register_buffer("waves", torch.tensor(whole / 2.0 ** (WAVE_BITS + root_of(samples)), dtype=torch.float32))
 
     def forward(self, series: Tensor) -> Tensor:
-        # One product for all rows takes a sixth of the time that one for each row takes.
+        # One product for all rows takes a sixth of the time of a product per row.
         product = self.waves @ series.transpose(0, 1).flatten(1)
         cosines, sines = torch.unflatten(product, 1, (-1, series.shape[2])).transpose(0, 1).chunk(2, dim=1)
         return (cosines.square() + sines.square()).sqrt().flatten(1)
 
 
 class PiecewiseLinearEncoding(nn.Module):
-    """How far each level has come through a wide bin and through those between quantiles: (row, level) -> (row, bin),
-    each 0 to 1.
+    """Piecewise linear encoding: the position of each level in a wide bin and in bins between quantiles, (row, level)
+    -> (row, bin), each 0 to 1.
 
-    A tree parts levels that differ by a hundredth of their spread; a network learns that only from steep inputs
-    (Gorishniy et al. 2022). Quantiles are levels of single windows: the outermost are left out, and edges lie on a
-    coarse grid, so that none of them is a participant's own level.
+    A tree separates levels that differ by a hundredth of their spread; a network learns that only from steep inputs
+    (Gorishniy et al. 2022). Quantiles are levels of single windows, so the outermost are left out and edges lie on a
+    coarse grid: no edge is a participant's own level.
     """
 
     low: Tensor
@@ -73,7 +81,7 @@ class PiecewiseLinearEncoding(nn.Module):
         edges = torch.tensor(to_grid(quantiles, GRID), dtype=torch.float32)
         span = edges[-1:] - edges[:1]
         self.register_buffer("low", torch.cat([edges[:1] - span, edges[:-1]]))
-        # Quantiles that fall together share a bin of one step.
+        # Coinciding quantiles share a bin of one step.
         self.register_buffer("width", torch.cat([3 * span, edges.diff(dim=0)]).clamp(min=GRID))
 
     @property
@@ -88,7 +96,7 @@ class TimeConvolution(nn.Conv1d):
     """A convolution in time: (row, time, channel) -> (row, time, filter)."""
 
     def forward(self, series: Tensor) -> Tensor:
-        # One product over what each step sees: half the time of torch's convolutions, forward and back.
+        # One product over each step's receptive field: half the time of torch's convolutions, forward and back.
         kernel, stride = self.kernel_size[0], self.stride[0]
         padded = functional.pad(series, (0, 0, kernel // 2, kernel // 2))
         last = (padded.shape[1] - kernel) // stride * stride + 1
@@ -97,13 +105,13 @@ class TimeConvolution(nn.Conv1d):
 
 
 class Coder(nn.Module):
-    """Standardised flat windows to one score per useful class; `noise` (row, WIDTH) is for training.
+    """Maps standardised flat windows to a score per useful class; `noise` (row, WIDTH) is for training.
 
-    Batch normalisation halves the epochs; once trained it is affine, and joins the layer before it.
+    Batch normalisation halves the epochs; after training it is affine, and merges with the layer before it.
     """
 
     def __init__(self, windows: Tensor, channels: int, *, classes: int) -> None:
-        """`windows` are those to learn from; only the edges of bins are taken from them here."""
+        """Set up without training; `windows` only determine the edges of bins."""
         super().__init__()
         samples = window_samples(windows.shape[1], channels)
         self.channels = channels
@@ -111,12 +119,14 @@ class Coder(nn.Module):
         self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
-        for filters in FILTERS:
-            stride = 2 if length > LONGEST else 1
-            self.convolutions.append(TimeConvolution(width, filters, KERNEL, stride=stride, padding=KERNEL // 2))
-            length, width = (length - 1) // stride + 1, filters
+        while length > LONGEST or len(self.convolutions) < LAYERS:
+            stride, kernel = (2, WIDE_KERNEL) if length > LONGEST else (1, KERNEL)
+            self.convolutions.append(TimeConvolution(width, FILTERS, kernel, stride=stride, padding=kernel // 2))
+            length, width = (length - 1) // stride + 1, FILTERS
+        self.pooled = samples > LONGEST
+        learnt = FILTERS * (length + STATISTICS * self.pooled)
         others = channels * (samples // 2 + 1) + self.encoding.bins
-        self.first, self.normalise = nn.Linear(width * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
+        self.first, self.normalise = nn.Linear(learnt + others, WIDTH), nn.BatchNorm1d(WIDTH)
         self.last = nn.Linear(WIDTH, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
@@ -130,19 +140,20 @@ class Coder(nn.Module):
         return torch.unflatten(windows, -1, (-1, self.channels))
 
     def _mixed(self, series: Tensor) -> Tensor:
-        """The first dense layer on all features; only what is convolved needs gradients, the larger part does not."""
+        """The first dense layer on all features; only the convolved part needs gradients, the larger part does not."""
         convolved, summaries = self._convolved(series), self._summaries(series)
         learnt, fixed = torch.split(self.first.weight, [convolved.shape[1], summaries.shape[1]], dim=1)
         mixed: Tensor = functional.linear(convolved, learnt, self.first.bias) + functional.linear(summaries, fixed)
         return mixed
 
     def _convolved(self, series: Tensor) -> Tensor:
-        """(time, filter), flat."""
+        """Output of the convolutions, (time, filter) flattened; for long windows, its summary statistics as well."""
         convolved = series
         for layer in self.convolutions:
             new = functional.relu(layer(convolved))
             convolved = new + convolved if new.shape == convolved.shape else new
-        return convolved.flatten(1)
+        found = convolved.flatten(1)
+        return torch.cat([found, self.statistics(convolved)], dim=-1) if self.pooled else found
 
     def _summaries(self, series: Tensor) -> Tensor:
         """Spectrum, and the piecewise linear encoding of the statistics."""
@@ -151,10 +162,10 @@ class Coder(nn.Module):
 
 @build.register
 def _coder(module: Coder, builder: LayerBuilder) -> None:
-    """Scores on a grid of their own, which all coders share."""
+    """Export with scores on a grid shared by all coders."""
     builder.unflatten(module.channels)
     convolved, spectrum, statistics = (builder.branch() for _ in range(3))
-    _convolutions(module.convolutions, convolved)
+    _convolutions(module, convolved)
     spectrum.spectrum(VALUE_BITS)
     statistics.statistics()
     low, width, levels = array(module.encoding.low), array(module.encoding.width), statistics.rows[:, None, :]
@@ -165,12 +176,12 @@ def _coder(module: Coder, builder: LayerBuilder) -> None:
     builder.relu()
     build(module.last, builder)
     builder.to_grid(SCORE_BITS, low=-LARGEST_SCORE, high=LARGEST_SCORE)
-    builder.exponent = 0  # as whole numbers they leave
+    builder.exponent = 0  # scores stay whole numbers
 
 
-def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
-    """Those that keep the shape of a series add to it, as in `Coder`."""
-    for each in modules:
+def _convolutions(module: Coder, builder: LayerBuilder) -> None:
+    """Export convolutions; those that keep the shape of a series are residual, as in `Coder`."""
+    for each in module.convolutions:
         assert isinstance(each, nn.Conv1d)
         same = each.stride == (1,) and each.in_channels == each.out_channels
         inner = builder.branch() if same else builder
@@ -179,4 +190,11 @@ def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
         if same:
             builder.residual(inner)
             builder.to_grid(VALUE_BITS)
-    builder.flatten()
+    if not module.pooled:
+        builder.flatten()
+        return
+    flat, pooled = builder.branch(), builder.branch()
+    flat.flatten()
+    pooled.statistics()
+    pooled.to_grid(VALUE_BITS, low=0.0)
+    builder.concatenate([flat, pooled])

@@ -1,4 +1,4 @@
-"""Train coders: cross-entropy on windows from every start, turned and mixed; score windows they did not learn from."""
+"""Training of coders: cross-entropy on shifted, rotated and mixed windows; cross-fitted scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,19 +24,19 @@ from deeprotect.training.splits import ONE_WINDOW, Mask, folds
 from deeprotect.training.trainer import Progress, Schedule, TrainingJob, train
 
 ANGLE = 0.3
-"""Standard deviation of the angle, in radians, around an axis of any direction."""
+"""Standard deviation of the rotation angle, in radians; the axis has any direction."""
 NOISE = 4
-"""Standard normal numbers that one rotation takes."""
+"""Standard normal numbers per rotation."""
 
 
 @dataclass(frozen=True)
 class Rotation:
-    """Turns the three axes of each sensor together; samples are scaled to [0, 1], and turned in their units.
+    """Rotates the three axes of each sensor together; samples are scaled to [0, 1], and rotated in their units.
 
-    How a device is worn differs from person to person, what is done less. Without rotations a coder reads people it has
-    met a little better, and strangers worse: docs/results.md#strangers
+    People wear a device differently more than they move differently. Without rotations a coder recognises known people
+    a little better, and strangers worse: docs/results.md#strangers
 
-    `unknown`: a device may lie in any way, so that what its channels rest at says nothing.
+    `unknown`: a device may lie in any way, so the means of its channels carry no information.
     """
 
     triads: tuple[tuple[int, int, int], ...]
@@ -46,7 +46,7 @@ class Rotation:
 
     @classmethod
     def of(cls, policy: Policy) -> Self | None:
-        """None where the policy keeps orientations, or no sensor that it frees has three axes."""
+        """None if the policy keeps orientations, or no freed sensor has three axes."""
         channels, unknown = policy.schema().channels, policy.training.orientation == "unknown"
         triads = triads_of(channels)
         if policy.training.orientation == "kept" or not (triads or unknown):
@@ -56,7 +56,7 @@ class Rotation:
         return cls(triads, low, width, unknown)
 
     def __call__(self, windows: Tensor, noise: Tensor) -> Tensor:
-        """Flat windows (row, value), each turned by a rotation of its own from noise (row, 4)."""
+        """Rotate each flat window (row, value) by a rotation of its own from noise (row, 4)."""
         turns = matrices(noise[:, :3], ANGLE * noise[:, 3])
         series = torch.unflatten(windows, -1, (-1, len(self.low))) * self.width + self.low
         for triad in self.triads:
@@ -65,7 +65,7 @@ class Rotation:
 
 
 def matrices(axes: Tensor, angles: Tensor) -> Tensor:
-    """Rotations (row, 3, 3) around axes (row, 3) of any length (Rodrigues)."""
+    """Rotation matrices (row, 3, 3) around axes (row, 3) of any length (Rodrigues)."""
     x, y, z = (axes / axes.norm(dim=1, keepdim=True).clamp(min=1e-6)).unbind(dim=1)
     zero = torch.zeros_like(x)
     cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=1).reshape(-1, 3, 3)
@@ -75,7 +75,7 @@ def matrices(axes: Tensor, angles: Tensor) -> Tensor:
 
 
 def triads_of(channels: Sequence[Channel]) -> tuple[tuple[int, int, int], ...]:
-    """Numbers of channels that are x, y and z of one sensor, in one unit."""
+    """Triples of channel numbers that are x, y and z of one sensor, in one unit."""
     found = triads([channel.name for channel in channels])
     return tuple(three for three in found if len({channels[place].unit for place in three}) == 1)
 
@@ -83,16 +83,17 @@ def triads_of(channels: Sequence[Channel]) -> tuple[tuple[int, int, int], ...]:
 SMOOTHING = 0.02
 SCHEDULE = Schedule(max_epochs=80, max_steps=3200, batch_size=256, learning_rate=1e-2, patience=1_000_000)
 RARITY = 16
-"""How seldom a window is mixed with another: on average 3 % of one. With more, a coder needs more epochs."""
+"""Rarity of mixup: on average 3 % of another window. With more, a coder needs more epochs."""
 BATCHES = 12
-"""A small table is cut into at least so many batches, each of no fewer than 32 windows."""
+"""A small table is cut into at least this many batches, each of at least 32 windows."""
 
 
 @dataclass(frozen=True)
 class CoderData:
-    """Windows (row, value) in the order of time, whether the next row continues each, what the useful inferences say.
+    """Windows (row, value) in order of time, whether the next row continues each, and the labels of useful inferences.
 
-    All coders share it; each learns from some of its rows. `erased` are labels whose linear directions it must not see.
+    All coders share it; each learns from some of its rows. `erased` holds labels whose linear directions are hidden
+    from it.
     """
 
     windows: Tensor
@@ -107,12 +108,12 @@ class CoderData:
 
     @property
     def labelled(self) -> Mask:
-        """Which rows have a label of some inference."""
+        """Mask of the rows that have a label of some inference."""
         return np.asarray((self.targets.codes != MISSING).any(axis=1))
 
 
 class CoderLoss(nn.Module):
-    """Cross-entropy of a coder on windows that start anywhere in a row, each turned, and mixed with another window."""
+    """Cross-entropy of a coder on windows that start anywhere in a row, each rotated and mixed with another window."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class CoderLoss(nn.Module):
         start, share, turn, hidden = torch.split(noise, [1, 1, NOISE, WIDTH], dim=-1)
         windows = self._started(rows, followed, start)
         windows = self.standardise(windows if self.rotation is None else self.rotation(windows, turn))
-        # Mostly the window itself, now and then up to half of another (mixup; Zhang et al. 2018).
+        # Mixup (Zhang et al. 2018): mostly the window itself, occasionally up to half of another.
         own = 1 - 0.5 * torch.special.ndtr(share) ** RARITY
         scores = self.coder(own * windows + (1 - own) * windows.roll(1, 0), hidden)
         own = own[:, 0]
@@ -145,9 +146,9 @@ class CoderLoss(nn.Module):
         return loss
 
     def _started(self, rows: Tensor, followed: Tensor, start: Tensor) -> Tensor:
-        """Windows that start in a row and end in the next, as far in as a standard normal number says.
+        """Windows that start in a row and end in the next, at an offset from a standard normal number.
 
-        Where no row follows it is the row itself: an utterance must not be learnt without its beginning.
+        Without a next row the window is the row itself: a coder must not learn an utterance without its beginning.
         """
         values, channels = self._windows.shape[1], self.coder.channels
         samples = values // channels
@@ -156,7 +157,7 @@ class CoderLoss(nn.Module):
         return torch.index_select(from_every_start, 0, rows * samples + steps)
 
     def _cross_entropy(self, scores: Tensor, codes: Tensor) -> Tensor:
-        """Per row, summed over the inferences that the row has a label of."""
+        """Loss per row, summed over the inferences that the row has a label of."""
         losses = [
             functional.cross_entropy(
                 block, codes[:, column], ignore_index=MISSING, label_smoothing=SMOOTHING, reduction="none"
@@ -171,14 +172,14 @@ class CoderLoss(nn.Module):
 
 
 STEEP = 4.0
-"""By how much a score's rise from one level to the next counts: scores of many levels stay within their bounds."""
+"""Weight of a score's rise from one level to the next: keeps scores of many levels within their bounds."""
 
 
 def ordinal_cross_entropy(scores: Tensor, rank: Tensor, codes: Tensor) -> Tensor:
-    """Per row, of scores (row, code); `rank` is the place of each code among all levels. 0 without a label.
+    """Ordinal loss per row, from scores (row, code); `rank` is each code's place among all levels. 0 without a label.
 
-    A score's rise from a level to the next is the logit of lying beyond that level (Frank and Hall 2001): the highest
-    score stands where falling more becomes likelier than rising more, at the median and not at the mode.
+    A score's rise from one level to the next is the logit of lying beyond that level (Frank and Hall 2001): the highest
+    score is at the median, where falling more becomes likelier than rising more, and not at the mode.
     """
     rises = STEEP * scores[:, rank.argsort()].diff(dim=1)
     known = codes != MISSING
@@ -198,11 +199,11 @@ def fit_coder(
     schedule: Schedule = SCHEDULE,
     progress: Progress = lambda _: None,
 ) -> nn.Sequential:
-    """A network (flat windows to scores) that has learnt from the chosen rows, and from nothing in others."""
+    """Fit a network (flat windows to scores) to the chosen rows, independently of all others."""
     rows = torch.tensor(np.flatnonzero(chosen))
     windows, codes = data.windows[rows], torch.tensor(data.targets.codes)[rows]
     followed = torch.tensor(data.followed & np.append(chosen[1:], False))[rows]
-    # Where nobody knows how a device lies, what its channels rest at is taken off before all else.
+    # If the device may lie in any way, subtract the channels' means first.
     level = RemoveLevel(channels) if rotation is not None and rotation.unknown else nn.Identity()
     first = nn.Sequential(_without_directions(data, chosen), level)
     generator = torch.Generator().manual_seed(seed)
@@ -217,7 +218,7 @@ def fit_coder(
 
 
 def _without_directions(data: CoderData, chosen: Mask) -> nn.Module:
-    """Before all else: of the chosen rows, so that a coder of some windows knows nothing of the others."""
+    """Erase directions first, computed from the chosen rows, so that a coder is independent of the others."""
     if not data.erased:
         return nn.Identity()
     windows = data.windows[torch.tensor(chosen)].double().numpy()
@@ -235,8 +236,8 @@ def cross_fit(
     hold: Hold = ONE_WINDOW,
     progress: Progress = lambda _: None,
 ) -> tuple[Network, Floats]:
-    """The coder learnt from all labelled windows, and each window's scores by one that learnt from other folds; both
-    in the whole numbers of a release.
+    """Fit a coder to all labelled windows, and score each window by a coder fitted to other folds; both in the whole
+    numbers of a release.
 
     All windows of an episode are scored by one coder, which learnt from none of them.
     """
@@ -258,10 +259,10 @@ def _fitting(data: CoderData, policy: Policy) -> Callable[..., Network]:
 
 
 def _fitted(data: CoderData, chosen: Mask, **options: Any) -> Network:
-    """A coder of the chosen windows, as it would be shipped."""
+    """Fit a coder to the chosen windows and convert it as for a bundle."""
     return to_network(fit_coder(data, chosen, **options), data.windows.numpy()[chosen], COARSE)
 
 
 def _part(progress: Progress, place: int) -> Progress:
-    """Progress of one of the fits, as a share of all."""
+    """Progress of one of several fits, as a share of all."""
     return lambda share: progress((place + share) / (1 + FOLDS))

@@ -1,4 +1,5 @@
-"""Mixing windows: new ones from several near windows of several people, none of whom has more than half of one."""
+"""Mixing windows: new windows from several near ones of several people, with at most half of the weight for one
+person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -9,22 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.labelled_windows import Indices, rank_in_group
 
 MIXED = 12
-"""Windows in one mixture: enough that none of them shows, few enough that they are alike."""
+"""Windows in one mixture: enough that none is recognisable, few enough that they resemble each other."""
 FEWEST_PEOPLE = 5
-"""People in every mixture; all of a class where it has fewer."""
+"""People in every mixture, or all people of the class if it has fewer."""
 OWN = 2
-"""Windows of a class that somebody needs to be mixed in: a single one would be in nearly every mixture."""
+"""Windows of a class that a person needs to be mixed in: a single one would be in nearly every mixture."""
 LARGEST_SHARE = 0.5
-"""Of the weights of a mixture, without their signs, that one person may have."""
+"""Largest share of a mixture's absolute weights that one person may have."""
 
 
 @dataclass(frozen=True)
 class Mixtures:
-    """Mixed windows (mixture, value), and of each: how many people are in it, the largest share that one of them has,
-    and how far it is from the nearest window in it, in typical gaps."""
+    """Mixed windows (mixture, value); for each, the number of its people, the largest share of one of them, and its
+    distance from the nearest window in it, in typical gaps."""
 
     windows: Floats
     people: Indices
@@ -44,11 +46,12 @@ class Mixtures:
 
 @dataclass(frozen=True)
 class Material:
-    """All training windows (window, value), and those of them that one code's outputs may be mixed from.
+    """All training windows (window, value), and those that one code's outputs may be mixed from.
 
     groups: each member's person, or the member itself where fewer than two people have windows to mix.
     scales: weights of the values when windows are compared: one over the spread of their channel, and plain.
     gaps: what is typical between different people, with each of the scales.
+    matching: gives mixtures the features of the windows in them.
     """
 
     windows: Floats
@@ -56,22 +59,23 @@ class Material:
     groups: Indices
     scales: tuple[Floats, Floats]
     gaps: tuple[float, float]
+    matching: FeatureMatching | None = None
 
     @classmethod
-    def of(cls, samples: Floats, members: Indices, people: Indices) -> Self:
+    def of(cls, samples: Floats, members: Indices, people: Indices, matching: FeatureMatching | None = None) -> Self:
         flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
         even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
         scales = (even, np.ones_like(even))
         if len(np.unique(people)) == 1:
-            people = np.arange(len(flat))  # nobody else to compare with: each window stands for itself
+            people = np.arange(len(flat))  # without other people, each window counts as a person
         first, second = (typical_gap(flat * each, members, people=people) for each in scales)
         theirs = members[np.isin(people[members], _with_enough(people[members]))]
         if len(np.unique(people[theirs])) > 1:
-            return cls(flat, theirs, people[theirs], scales, (first, second))
-        return cls(flat, members, np.arange(len(members)), scales, (first, second))
+            return cls(flat, theirs, people[theirs], scales, (first, second), matching)
+        return cls(flat, members, np.arange(len(members)), scales, (first, second), matching)
 
     def people(self, rows: Indices) -> int:
-        """How many people have windows enough among rows, which count within members."""
+        """Number of people with enough windows among `rows`, which index `members`."""
         own = 1 if len(np.unique(self.groups)) == len(self.members) else OWN
         return len(_with_enough(self.groups[rows], own=own))
 
@@ -79,30 +83,57 @@ class Material:
     def fewest_people(self) -> int:
         return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
 
-    def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Mixtures:
-        """One mixture around each anchor, of members among rows (both count within members)."""
-        near = self._neighbours(anchors, rows)
+    @cached_property
+    def _scaled(self) -> Floats:
+        """Of members."""
+        return self.windows[self.members] * self.scales[0]
+
+    @cached_property
+    def _places(self) -> Floats:
+        """Of members, by features that do not depend on phases."""
+        assert self.matching is not None
+        return self.matching.places(self.windows[self.members])
+
+    def mixtures(
+        self,
+        anchors: Indices,
+        rows: Indices,
+        *,
+        textures: Floats,
+        random: np.random.Generator,
+        wanted: Sequence[int] | None = None,
+    ) -> Mixtures:
+        """Make one mixture around each anchor, of members among `rows`; both index `members`.
+
+        With `wanted`, the class that they are to show in each useful inference, they get the features of the windows
+        in them.
+        """
+        near = self._neighbours(anchors, rows, self._scaled if wanted is None else self._places)
         weights = draw_weights(near.shape[1], textures, random=random)
         parts = self.windows[self.members[near]]
         mixed = mix(parts, weights)
+        if wanted is not None:
+            assert self.matching is not None
+            mixed = self.matching.match(mixed, parts, wanted)
         same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
         shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
         people = np.rint((1 / same.sum(axis=2)).sum(axis=1)).astype(np.int64)
         return Mixtures(mixed, people, shares.max(axis=1), self._clearance(mixed, parts))
 
     def releasable(self, mixtures: Mixtures, *, margin: float) -> NDArray[np.bool_]:
-        """Which mixtures hold enough people, nobody for too much, and are no near copy of a window in them.
+        """Mask of the mixtures with enough people, no dominant person, and no near copy of a window in them.
 
-        Windows that are not in a mixture are not looked at: it has nothing of theirs, and whoever is near to an output
-        could otherwise show that they took no part in training.
+        Other windows are not compared: a mixture has nothing of theirs, and a person near an output could otherwise
+        show that they took no part in training.
         """
-        # What two people share equally lies between them: nothing there is a whole gap away from both.
+        # With equal shares of two people, a mixture lies between them: it cannot be a whole gap away from both.
         enough = margin / 2 if self.fewest_people == 2 else margin
         few, much = mixtures.people < self.fewest_people, mixtures.share > LARGEST_SHARE + 1e-9
         return np.asarray((mixtures.clearance >= enough) & ~few & ~much)
 
     def _clearance(self, mixed: Floats, parts: Floats) -> Floats:
-        """From each mixture to the nearest of its parts (mixture, part, value), in gaps; the worse scale counts."""
+        """Distance of each mixture to the nearest of its parts (mixture, part, value), in gaps, under the worse
+        scale."""
         away = np.full(len(mixed), np.inf)
         for gap, scale in zip(self.gaps, self.scales, strict=True):
             if gap > 0:
@@ -110,20 +141,22 @@ class Material:
                 away = np.minimum(away, apart / gap)
         return away
 
-    def _neighbours(self, anchors: Indices, rows: Indices) -> Indices:
-        """The nearest window of each of the nearest people, then the second nearest of each, …; (anchor, window)."""
-        scaled = self.windows[self.members] * self.scales[0]
+    def _neighbours(self, anchors: Indices, rows: Indices, places: Floats) -> Indices:
+        """The nearest window of each of the nearest people, then each one's second nearest, …; (anchor, window).
+
+        places: where each member lies.
+        """
         around, place = np.unique(anchors, return_inverse=True)
-        near = np.argsort(pairwise(scaled[around], scaled[rows]), axis=1, kind="stable")
+        near = np.argsort(pairwise(places[around], places[rows]), axis=1, kind="stable")
         ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])
         order = np.argsort(ranks, axis=1, kind="stable")[:, : _taken(self.groups[rows])]
         return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])
 
 
 def _taken(groups: Indices) -> int:
-    """Windows in a mixture when people take turns: MIXED, or fewer so that nobody has more than half of them.
+    """Number of windows in a mixture when people take turns: MIXED, or fewer so that nobody has more than half.
 
-    Between two people their number is even for each: with signs + and - in pairs, both then have exactly half.
+    For two people it is even: with paired signs + and -, both then have exactly half.
     """
     sizes = np.unique(groups, return_counts=True)[1]
     each = np.arange(1, MIXED // 2 + 1)
@@ -141,10 +174,10 @@ def _with_enough(groups: Indices, *, own: int = OWN) -> Indices:
 
 
 def draw_weights(count: int, textures: Floats, *, random: np.random.Generator) -> Floats:
-    """Weights (texture, count) that sum to one: the same for all windows, and a share of their differences.
+    """Weights (texture, count) that sum to one: equal ones, plus a share of the windows' differences.
 
-    A plain mean is smoother than any sensor. Texture 1 gives back the variance that the mean took away: the
-    differences enter with random signs and equal weight, so that no window counts for more than another.
+    A plain mean is smoother than any sensor. Texture 1 restores the variance that the mean removed: the differences
+    enter with random signs and equal weight, so that no window counts for more than another.
     """
     signs = random.permuted(np.tile(np.arange(count) % 2 * 2.0 - 1.0, (len(textures), 1)), axis=1)
     signs -= signs.mean(axis=1, keepdims=True)
@@ -153,26 +186,26 @@ def draw_weights(count: int, textures: Floats, *, random: np.random.Generator) -
 
 
 def mix(parts: Floats, weights: Floats) -> Floats:
-    """One window from each row of parts (row, part, value), in the public range."""
+    """Mix each row of parts (row, part, value) into one window in the public range."""
     return np.asarray(np.clip(np.matmul(weights[:, None, :], parts)[:, 0], 0.0, 1.0))
 
 
 CHUNK, CELLS = 1024, 1 << 24
-"""Rows of a distance matrix held at a time, and numbers in them at most: 128 MB, however many windows there are."""
+"""Rows of a distance matrix in memory at a time, and the most numbers in them: 128 MB for any number of windows."""
 MEMBERS = 8192
-"""Windows of a class that stand for all of them where a median is taken, spread over its recordings."""
+"""Number of a class's windows, spread over its recordings, that a median is estimated from."""
 
 
 def pairwise(left: Floats, right: Floats) -> Floats:
-    """(left, right)."""
+    """Distances, (left, right)."""
     return np.asarray(np.sqrt(np.maximum(_squares(left, right), 0.0)))
 
 
 def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
-    """The median over members of the distance to the nearest window of another person, whatever that one does.
+    """Median over members of the distance to the nearest window of another person, of any class.
 
-    Of very many members some stand for all, so that the work grows with the windows and not with their square. Within
-    one class there may be hardly anyone else: its few strangers would set a distance that no window can keep.
+    Large classes are sampled, so that the work grows with the windows and not with their square. Other people of the
+    same class would not do: a class may have so few that no window could keep the resulting distance.
     """
     gaps, rows = [], max(1, min(CHUNK, CELLS // len(windows)))
     if len(members) > MEMBERS:
@@ -186,7 +219,7 @@ def typical_gap(windows: Floats, members: Indices, *, people: Indices) -> float:
 
 
 def _squares(left: Floats, right: Floats) -> Floats:
-    """Squared distances, by one product; rounding may leave them a little below zero."""
+    """Squared distances from one matrix product; rounding may leave them a little below zero."""
     squares = left @ (-2 * right.T)
     squares += (left**2).sum(axis=1)[:, None]
     squares += (right**2).sum(axis=1)

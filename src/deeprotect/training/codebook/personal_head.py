@@ -1,7 +1,7 @@
-"""A personal head: the last layer of a coder, learnt again from seconds of one person's labelled windows.
+"""A personal head: the last layer of a coder, retrained on seconds of one person's labelled windows.
 
-Below it nothing changes. The head stays near the one that was learnt from many people: logistic regression with a
-Gaussian prior around it, so that few windows move it a little, and classes that the person did not show not at all.
+The layers below do not change. The head stays near the one learnt from many people: logistic regression with a Gaussian
+prior around it, so that a few windows move it little, and classes that the person did not show not at all.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,15 @@ from deeprotect.training.export import COARSE, LayerBuilder
 from deeprotect.training.labelled_windows import MISSING, Indices
 
 NEARNESS = 20.0
-"""Precision of the prior around the learnt weights, where values before the head have a mean square of 1. Chosen on
-six people of `watch` and seven of `hapt`: docs/results.md#with-ten-seconds-of-enrolment"""
+"""Precision of the prior around the learnt weights, if the head's inputs have a mean square of 1. Chosen on six people
+of `watch` and seven of `hapt`: docs/results.md#with-ten-seconds-of-enrolment"""
 MOST_STEPS = 300
 
 
 @dataclass(frozen=True)
 class CoderParts:
-    """A coder: layers below its head, the head (value, class) and (class,) in units of scores, and the decision."""
+    """A coder: the layers below its head; the head, (value, class) and (class,), in units of scores; and the
+    decision."""
 
     below: Network
     weights: Floats
@@ -36,7 +37,7 @@ class CoderParts:
 
     @classmethod
     def of(cls, encoder: Network) -> Self:
-        """Refuse encoders that do not end in a head, its rounding and a decision."""
+        """Split an encoder; refuse one that does not end in a head, its rounding and a decision."""
         below, last = encoder.layers[:-3], encoder.layers[-3:]
         if tuple(map(type, last)) != (Affine, Round, Argmax):
             raise BundleError(
@@ -49,7 +50,7 @@ class CoderParts:
         return cls(Network(below, encoder.inputs), weights, bias, decision)
 
     def with_head(self, weights: Floats, bias: Floats, hidden: Floats) -> Network:
-        """The same coder with another head, in whole numbers; `hidden` are samples of what comes before it."""
+        """The same coder with another head, in whole numbers; `hidden` holds samples of the head's input."""
         builder = LayerBuilder(hidden, COARSE, bounds=self.below.bounds)
         builder.affine(weights, bias)
         builder.to_grid(SCORE_BITS, low=-LARGEST_SCORE, high=LARGEST_SCORE)
@@ -57,9 +58,10 @@ class CoderParts:
 
 
 def personal(encoder: Network, flat: Floats, codes: Indices) -> Network:
-    """The encoder with a head of one person: flat windows (window, value), codes (window, inference) as classes.
+    """The encoder with a head of one person, from flat windows (window, value) and codes (window, inference) as
+    classes.
 
-    A window without a label of an inference says nothing about it.
+    A window without a label of an inference does not affect it.
     """
     parts = CoderParts.of(encoder)
     hidden = parts.below(flat)
@@ -80,12 +82,12 @@ def personal(encoder: Network, flat: Floats, codes: Indices) -> Network:
         )
         weights[:, places], bias[places] = moved[0] / size, moved[1]
     if (weights == parts.weights).all():
-        raise TableError("fewer than two classes of each useful inference are shown; label some seconds of two or more")
+        raise TableError("the labels show fewer than two classes of each useful inference; label two or more")
     return parts.with_head(weights, bias, hidden)
 
 
 def _moved(hidden: Floats, truth: Indices, *, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
-    """The most likely head given these windows and the prior around the one that is there."""
+    """The most likely head given these windows and the prior around the existing head."""
     wanted = np.eye(len(bias))[truth]
     given = hidden @ weights + bias
     rows = np.hstack([hidden, np.ones((len(hidden), 1))])

@@ -1,6 +1,6 @@
-"""Synthetic windows for each output code: apps read them as its class, and no participant's window is among them.
+"""Synthetic windows for each output code: apps classify them as intended, and none is a participant's window.
 
-Surrogate apps, several kinds of unmodified model, say how a synthetic window would be read.
+Surrogate apps, several kinds of unmodified models, predict how apps classify a synthetic window.
 """
 
 import warnings
@@ -22,43 +22,44 @@ from sklearn.preprocessing import StandardScaler
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures, pairwise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels, rank_in_group
 from deeprotect.training.trainer import Progress
 from deeprotect.training.window_features import VIEWS, WindowFeatures
 
 FIRST_SEED = 10_000
-"""Surrogates count their seeds from here; evaluation counts from zero, so that no app judges what it chose."""
+"""First seed of surrogates; evaluation counts from zero, so that no app judges windows that it selected."""
 MOST_WINDOWS = 6000
-"""Windows that a surrogate learns from; more of them cost time and hardly change what it chooses."""
+"""Windows that a surrogate learns from; more cost time and hardly change its choices."""
 MOST_REPORTED = 20_000
 BOOSTED_VALUES = 64
-"""Values of a window that boosting looks at; its time is classes × rounds × values."""
+"""Values of a window that boosting uses; its time is classes × rounds × values."""
 BOOSTED_TREES = 300
 
 
 @dataclass(frozen=True)
 class SurrogateEnsemble:
-    """Models that learnt the same labels, each of another kind; the first `forests` of them are forests."""
+    """Models of different kinds trained on the same labels; the first `forests` of them are forests."""
 
     models: tuple[Any, ...]
     classes: int
     forests: int
 
     def probabilities(self, windows: Floats) -> Floats:
-        """(reader, window, class); certain of class 0 where there is only that one."""
+        """Probabilities (reader, window, class); certain of class 0 if it is the only one."""
         if not self.models:
             return np.eye(1, self.classes)[None].repeat(len(windows), axis=1)
         return np.stack([_probabilities(model, windows, self.classes) for model in self.models])
 
     def margins(self, windows: Floats, wanted: int) -> Floats:
-        """By how much each reader prefers the wanted class to its best rival, (reader, window)."""
+        """Each reader's preference for the wanted class over its best rival, (reader, window)."""
         probabilities = self.probabilities(windows)
         rivals = np.delete(probabilities, wanted, axis=2).max(axis=2, initial=0.0)
         return np.asarray(probabilities[:, :, wanted] - rivals)
 
     def rates(self, windows: Floats) -> Floats:
-        """How often windows (code, variant, value) are read as each class, (code, class)."""
+        """How often windows (code, variant, value) are classified as each class, (code, class)."""
         flat = windows.reshape(-1, windows.shape[-1])
         read = self.probabilities(flat).argmax(axis=2).reshape(-1, *windows.shape[:2])
         return np.asarray((read[..., None] == np.arange(self.classes)).mean(axis=(0, 2)))
@@ -66,7 +67,7 @@ class SurrogateEnsemble:
 
 @dataclass(frozen=True)
 class SurrogateTask:
-    """One useful inference: each window's class, -1 where unknown, and the class that each code stands for."""
+    """One useful inference: each window's class, -1 if unknown, and the class that each code stands for."""
 
     name: str
     classes: tuple[str, ...]
@@ -82,13 +83,13 @@ class SurrogateTask:
         both = known & (codes >= 0)
         counts = np.zeros((int(codes.max()) + 1, max(len(classes), 1)))
         np.add.at(counts, (codes[both], targets[both]), 1)
-        # A code that several classes share is read as the most frequent of them.
+        # A code shared by several classes counts as the most frequent of them.
         return cls(name, tuple(classes), targets, counts.argmax(axis=1))
 
     def several_kinds(
         self, windows: Floats, allowed: NDArray[np.bool_], *, channels: int, seed: int
     ) -> SurrogateEnsemble:
-        """Forests on samples, on features and on views of them; boosting, ridge and a small network.
+        """Train forests on samples, on features and on views of them, boosting, ridge and a small network.
 
         They learn from the allowed flat windows.
         """
@@ -106,13 +107,13 @@ class SurrogateTask:
         return self._fitted([*forests, *others], windows[rows], self.targets[rows], forests=len(forests))
 
     def forest(self, windows: Floats, *, channels: int, seed: int) -> SurrogateEnsemble:
-        """One forest that learns from features of all flat windows: the app whose reading is reported."""
+        """Train one forest on features of all flat windows: the app whose accuracy is reported."""
         seed += FIRST_SEED
         rows = self._rows(np.ones(len(windows), dtype=bool), MOST_REPORTED, seed)
         return self._fitted([_on_features(channels, seed)], windows[rows], self.targets[rows], forests=1)
 
     def margin(self, windows: Floats, ensemble: SurrogateEnsemble) -> Floats:
-        """By how much forests prefer each flat window's own class to the best other; -1 where it is unknown."""
+        """Preference of forests for each flat window's own class over the best other; -1 if it is unknown."""
         means = ensemble.probabilities(windows)[: max(ensemble.forests, 1)].mean(axis=0)
         rows = np.arange(len(windows))
         own = means[rows, self.targets]
@@ -136,7 +137,7 @@ def _on_features(channels: int, seed: int, view: str | None = None) -> Any:
 
 
 def _boosting(values: int, classes: int, seed: int) -> Any:
-    """On some of a window's values."""
+    """Gradient boosting on some of a window's values."""
     some = np.sort(np.random.default_rng(seed).permutation(values)[:BOOSTED_VALUES])
     rounds = int(np.clip(BOOSTED_TREES // max(classes, 1), 10, 30))
     model = HistGradientBoostingClassifier(
@@ -162,35 +163,41 @@ def _probabilities(model: Any, windows: Floats, classes: int) -> Floats:
 
 
 FEWEST = 4
-"""Windows a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
+"""Windows that a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
 VARIANTS = 24
-DRAWN = 25
+DRAWN = 10
 """Mixtures drawn in each round on each side, for each output."""
 ENOUGH, SURE = 3, 0.5
-"""Mixtures to choose from, for each output, that score so much: no further round is needed then."""
+"""Number of candidate mixtures per output, and their score, that make another round unnecessary."""
 ROUNDS, WIDER = 8, 4
-"""Rounds at most, and the one after which textures grow: that takes mixtures away from windows that lie dense."""
+"""Most rounds, and the round after which features are not matched and textures grow: more texture leaves more mixtures
+of densely lying windows."""
 FEWEST_SURE = 6
-"""Mixtures of an output that apps read as meant, from which others are not needed."""
+"""Number of an output's mixtures that apps classify as intended, above which no others are needed."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
-"""Mixtures of measured windows are as rough as the windows at about 1.25."""
+"""Textures of mixtures; at about 1.25 mixtures are as rough as the measured windows."""
 MARGIN = 1.02
-"""Outputs keep this multiple of the typical gap from what is in them: snapping to a resolution does not undercut it."""
+"""Least distance of outputs from their parts, in typical gaps: snapping to a resolution does not undercut it."""
 PIECES = 40
-"""Contiguous pieces of each code, which take turns between the sides of the cross-fit."""
+"""Contiguous pieces of each code, which alternate between the sides of the cross-fit."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Synthetic windows per output code, and what was measured on them.
+    """Synthetic windows per output code, and measurements of them.
 
     samples: (code, variant, value) in [0, 1], value = time * channels + channel.
-    read[inference]: (code, class), how often a forest of fresh seed reads a code's windows as each class.
+
+    read[inference]: (code, class), how often a forest of fresh seed classifies a code's windows as each class.
+
     classes[inference]: the names of those columns.
-    clearance: (code,), the smallest distance from an output to a window it was mixed from, as a multiple of what is
-    typical between windows of different people; more than 1, or 0.5 where a code has two people.
-    people: (code,), the fewest that an output was mixed from; windows where all are of one person.
-    share: (code,), the most that one of them has of an output.
+
+    clearance: (code,), the smallest distance from an output to a window it was mixed from, as a multiple of the typical
+    distance between windows of different people; more than 1, or 0.5 if a code has two people.
+
+    people: (code,), the fewest people that an output was mixed from; windows if all are of one person.
+
+    share: (code,), the largest share of one person in an output.
     """
 
     samples: Floats
@@ -211,12 +218,13 @@ def synthesise(
     seed: int = 0,
     progress: Progress = lambda _: None,
 ) -> Outputs:
-    """The outputs of every code 0 … max(codes).
+    """Make the outputs of every code 0 … max(codes).
 
-    codes: each window's output code, -1 where it has none (such a window is in no output).
-    people: the number of the person behind each window, or of the recording where nobody knows the person. Outputs
-    are mixed across people; a code of one person (identity is the useful inference) mixes near windows of that person.
-    From the windows in it an output keeps the distance that is typical between a window and somebody else's nearest.
+    codes: each window's output code, -1 for a window that goes into no output.
+
+    people: the number of the person behind each window, or of the recording if people are unknown. Outputs are mixed
+    across people; a code with one person (identity is the useful inference) mixes near windows of that person. An
+    output keeps the typical distance between a window and the nearest one of another person from the windows in it.
     """
     tasks = [SurrogateTask.of(name, windows.labels[name], codes) for name in useful]
     sides, random = _sides(codes), np.random.default_rng(seed)
@@ -226,15 +234,25 @@ def synthesise(
         for task in tasks
     ]
     clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
+    matching = FeatureMatching.of(windows.samples, [task.targets for task in tasks])
     chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
-        material = Material.of(windows.samples, _members(codes, code, tasks), people)
+        material = Material.of(windows.samples, _members(codes, code, tasks), people, matching)
         judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, judges), count=variants, random=random)
+        mixtures, scores = _search(
+            material,
+            rows,
+            partial(_score, judges),
+            wanted=[number for _, number in judges],
+            count=variants,
+            random=random,
+        )
         if not len(mixtures):
-            raise TableError(f"the windows of {_named(tasks, code)} are too alike to mix; merge it with another class")
+            raise TableError(
+                f"the windows of {_named(tasks, code)} are too similar to mix; merge it with another class"
+            )
         chosen.append(mixtures[_choose(mixtures.windows, scores, count=variants, apart=material.gaps[1])])
         progress((code + 1) / (int(codes.max()) + 1))
     samples = np.stack([each.windows for each in chosen])
@@ -251,7 +269,7 @@ def synthesise(
 
 
 def _members(codes: Indices, code: int, tasks: Sequence[SurrogateTask]) -> Indices:
-    """Windows of a code whose labels are those it stands for."""
+    """Windows of a code whose labels are the code's."""
     fits = np.logical_and.reduce([task.targets == task.meaning[code] for task in tasks])
     members = np.flatnonzero((codes == code) & fits)
     if len(members) < FEWEST:
@@ -267,15 +285,16 @@ def _named(tasks: Sequence[SurrogateTask], code: int) -> str:
 
 
 def _margin(flat: Floats, sides: Indices, judged: tuple[SurrogateTask, Sequence[SurrogateEnsemble]]) -> Floats:
-    """How clearly each window shows its class to forests that learnt from the other side."""
+    """How clearly forests trained on the other side recognise each window's class."""
     task, (first, second) = judged
     return np.where(sides == 0, task.margin(flat, second), task.margin(flat, first))
 
 
 def _representative(material: Material, clear: Floats, allowed: NDArray[np.bool_]) -> Indices:
-    """Members of one side that are read rightly, or the clearest where few are; of both sides where one has too few.
+    """Members of one side that are classified correctly, or the clearest if these are few; of both sides if one has too
+    few.
 
-    Where those are of too few people, the clearest of everybody's as well.
+    If those come from too few people, also the clearest of everybody.
     """
     enough = material.people(np.flatnonzero(allowed)) >= material.fewest_people
     rows = np.flatnonzero(allowed | (not enough))
@@ -291,10 +310,11 @@ def _search(
     rows: Sequence[Indices],
     score: Callable[[Floats], Floats],
     *,
+    wanted: Sequence[int],
     count: int,
     random: np.random.Generator,
 ) -> tuple[Mixtures, Floats]:
-    """Mixtures that are fit to be released and their scores, each of windows of one side.
+    """Find releasable mixtures and their scores, each of windows of one side.
 
     So half of the surrogates learnt from none of the windows in it.
     """
@@ -303,7 +323,10 @@ def _search(
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        drawn = Mixtures.join([material.mixtures(*side, textures=textures, random=random) for side in sides])
+        meant = wanted if attempt < WIDER else None
+        drawn = Mixtures.join(
+            [material.mixtures(*side, textures=textures, random=random, wanted=meant) for side in sides]
+        )
         found.append(drawn[material.releasable(drawn, margin=MARGIN)])
         scores = np.concatenate([scores, score(found[-1].windows)])
         if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
@@ -312,9 +335,10 @@ def _search(
 
 
 def _score(judges: Sequence[tuple[Sequence[SurrogateEnsemble], int]], mixtures: Floats) -> Floats:
-    """How surely apps read the class meant; the worst inference counts.
+    """How surely apps recognise the intended class; the worst inference counts.
 
-    The least sure forest decides, since most apps are forests and their doubt is honest; then the mean of all kinds.
+    The least sure forest decides, because most apps are forests and their confidence is honest; then the mean of all
+    kinds.
     """
     if not len(mixtures):
         return np.empty(0)
@@ -329,9 +353,10 @@ def _score(judges: Sequence[tuple[Sequence[SurrogateEnsemble], int]], mixtures: 
 
 
 def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> Indices:
-    """The best read that are also apart from each other; where too few are, the best read of the others as well.
+    """The best scored mixtures that also differ from each other; if these are too few, the best of the others as well.
 
-    None that apps would rather read otherwise, while there are some that they read as meant: those come twice.
+    Excludes mixtures that apps classify otherwise as long as some are classified as intended: those are used twice
+    instead.
     """
     order = np.argsort(-scores, kind="stable")
     sure = order[scores[order] > 0]
@@ -347,7 +372,7 @@ def _choose(mixtures: Floats, scores: Floats, *, count: int, apart: float) -> In
 
 
 def _sides(codes: Indices) -> Indices:
-    """0 or 1 for each window: contiguous pieces of each code take turns, so that most neighbours are together."""
+    """Side 0 or 1 of each window: contiguous pieces of each code alternate, so that most neighbours stay together."""
     sides = np.zeros(len(codes), dtype=np.int64)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)

@@ -1,1 +1,1 @@
-"""FeatureExtractors, one file each: a window in, few features out, and a window back."""
+"""FeatureExtractors, one per file: they reduce a window to a few features and reconstruct it."""

@@ -30,14 +30,15 @@ def softmax(scores: Tensor, codes: Tensor) -> Tensor:
 
 
 def hinge(scores: Tensor, codes: Tensor) -> Tensor:
-    """The best wrong class must stay one below the right one (Crammer and Singer, 2001), per row."""
+    """Multiclass hinge loss, per row: the best wrong class must stay one below the right one (Crammer and Singer,
+    2001)."""
     right = scores.gather(-1, codes[:, None])
     rivals = scores + 1.0 - right - 2.0 * functional.one_hot(codes, scores.shape[-1])
     return rivals.amax(dim=-1).clamp(min=0.0)
 
 
 def misread(scores: Tensor, codes: Tensor) -> Tensor:
-    """1 where the best class is the wrong one, per row: not for descent, but for judging."""
+    """1 for each row whose best class is wrong; a score for early stopping, not for descent."""
     return (scores.argmax(dim=-1) != codes).to(scores.dtype)
 
 
@@ -45,7 +46,7 @@ LOSSES: dict[str, Loss] = {"ridge": ridge, "softmax": softmax, "hinge": hinge}
 
 
 def useful_loss(loss: Loss, scores: Tensor, codes: Tensor, *, counts: Sequence[int]) -> Tensor:
-    """Mean over the labelled rows of each inference, then over inferences; scores put all classes side by side."""
+    """Mean loss over the labelled rows of each inference, then over inferences; scores put all classes side by side."""
     total = scores.new_zeros(())
     for column, block in enumerate(torch.split(scores, list(counts), dim=-1)):
         known = codes[:, column] >= 0
@@ -55,15 +56,15 @@ def useful_loss(loss: Loss, scores: Tensor, codes: Tensor, *, counts: Sequence[i
 
 
 JITTER = 0.1
-"""Standard deviations of noise on the windows a reader learns from: its gradients should follow shape, not noise."""
+"""Standard deviations of noise on a reader's training windows: its gradients should follow shape, not noise."""
 GAIN = 5.0
-"""Bounded features need large weights to be sure of a class; this spares the descent the way there."""
+"""Gain of the reader's scores: bounded features would need large weights to be sure of a class."""
 WINDOWS = 0.3
-"""Weight of labels read from rebuilt windows against labels read from features, which teach the encoder better."""
+"""Weight of predictions from rebuilt windows against those from features, which teach the encoder better."""
 
 
 class Networks(nn.Module):
-    """What is trained; all weights are drawn from one generator."""
+    """The networks to train; all weights are drawn from one generator."""
 
     def __init__(
         self, windows: Floats, features: int, *, outputs: int, hidden: int, generator: torch.Generator
@@ -71,7 +72,7 @@ class Networks(nn.Module):
         super().__init__()
         values, half = windows.shape[1], max(1, hidden // 2)
         self.standardise = Standardise(windows)
-        # The encoder has the hard work; half its width is enough for the others.
+        # The encoder has the hardest task; half its width is enough for the others.
         self.reader: nn.Module = dense([values, half, half, outputs]) if outputs else nn.Identity()
         self.encoder = nn.Sequential(dense([values, hidden, hidden, features]), nn.Tanh())
         self.decoder = dense([features, half, half, values])
@@ -80,7 +81,7 @@ class Networks(nn.Module):
 
 
 class Reading(nn.Module):
-    """Teach a reader to tell the useful labels from raw windows."""
+    """Trains a reader to predict the useful labels from raw windows."""
 
     def __init__(self, networks: Networks, *, counts: Sequence[int]) -> None:
         super().__init__()
@@ -92,16 +93,17 @@ class Reading(nn.Module):
 
 
 class Minimising(nn.Module):
-    """Teach encoder and decoder: rebuild the window, and keep its useful labels readable, from features and rebuilt.
+    """Trains encoder and decoder to rebuild the window and to keep its useful labels predictable, before and after
+    decoding.
 
-    In evaluation mode the useful loss becomes the share of misread labels: a network that grows too sure of itself has
-    a rising cross-entropy long before it reads worse, and would be stopped too early.
+    In evaluation mode the useful loss becomes the share of misclassified labels: the cross-entropy of an overconfident
+    network rises long before its accuracy drops, and would stop training too early.
     """
 
     def __init__(self, networks: Networks, loss: Loss, *, counts: Sequence[int], mu: float, noise: float) -> None:
         super().__init__()
         self.networks = networks
-        # The reader stands for an app that was trained on raw windows and will not change.
+        # The reader stands in for an app that was trained on raw windows and never changes.
         networks.reader.requires_grad_(requires_grad=False)
         self._loss, self._counts, self._mu, self._noise = loss, tuple(counts), mu, noise
 

@@ -1,4 +1,4 @@
-"""The shared face of every feature extractor, a window in, few features out, and a window back; and the linear ones."""
+"""The interface of all feature extractors, which reduce a window to a few features and reconstruct it; linear ones."""
 
 import copy
 from abc import abstractmethod
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Rows are windows scaled to [0, 1] and flattened (index = time * channels + channel).
 
-    `n_features` beyond the window's own length is lowered to that length: more could not tell more.
+    `n_features` is at most the length of a window.
     """
 
     n_features: int
@@ -31,19 +31,19 @@ class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from windows (row, value); y is None, (row,) or (row, inference) with missing labels allowed."""
         encoder, decoder = self._learn(*self._read(X, y))
-        # Kept in double precision, so that a row's features do not depend on the rows beside it.
+        # In double precision, so that a row's features do not depend on the other rows.
         self.encoder_ = encoder.double().eval().requires_grad_(requires_grad=False)
         self.decoder_ = decoder.double().eval().requires_grad_(requires_grad=False)
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Features (row, feature) of windows (row, value)."""
+        """Compute features (row, feature) of windows (row, value)."""
         check_is_fitted(self)
         windows = validate_data(self, X, dtype=np.float64, reset=False)
         return _run(self.encoder_, windows)
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Windows (row, value) of features (row, feature)."""
+        """Reconstruct windows (row, value) from features (row, feature)."""
         check_is_fitted(self)
         features = check_array(X, dtype=np.float64)
         if features.shape[1] != self._n_features_out:
@@ -53,18 +53,18 @@ class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return _run(self.decoder_, features)
 
     def encoder(self) -> nn.Module:
-        """A float32 copy that maps (row, value) to (row, feature)."""
+        """A float32 copy of the map from (row, value) to (row, feature)."""
         check_is_fitted(self)
         return _single(self.encoder_)
 
     def decoder(self) -> nn.Module:
-        """A float32 copy that maps (row, feature) to (row, value)."""
+        """A float32 copy of the map from (row, feature) to (row, value)."""
         check_is_fitted(self)
         return _single(self.decoder_)
 
     @abstractmethod
     def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
-        """An encoder and a decoder."""
+        """Train and return an encoder and a decoder."""
 
     def _read(self, X: Any, y: Any) -> tuple[Floats, Targets]:
         if self.n_features < 1:
@@ -76,7 +76,7 @@ class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return windows, Targets.read(y, len(windows))
 
     def _generator(self) -> torch.Generator:
-        """The model's own randomness; torch's global generator is never touched."""
+        """The model's own random generator; torch's global one is never used."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return torch.Generator().manual_seed(seed)
 
@@ -98,7 +98,7 @@ class Linear(FeatureExtractor):
 
     @abstractmethod
     def _basis(self, X: Floats) -> tuple[Floats, Floats]:
-        """Orthonormal rows (value, value), the most telling first, and the mean (value,)."""
+        """Orthonormal rows (value, value), the most informative first, and the mean (value,)."""
 
     def _learn(self, windows: Floats, _: Targets) -> tuple[nn.Module, nn.Module]:
         basis, self.mean_ = self._basis(windows)
@@ -127,7 +127,7 @@ class PCA(Linear):
         _, vectors = np.linalg.eigh(centred.T @ centred)
         rows = vectors.T[::-1]
         strongest = np.abs(rows).argmax(axis=1)
-        # The sign of a component is arbitrary: fixed, so that two fits agree.
+        # The sign of a component is arbitrary: fix it, so that two fits agree.
         return rows * np.sign(rows[np.arange(len(rows)), strongest])[:, None], mean
 
 

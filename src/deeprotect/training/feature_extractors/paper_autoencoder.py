@@ -41,7 +41,7 @@ class PaperAutoencoder(FeatureExtractor):
     random_state: Any = None
 
     def _learn(self, windows: Floats, targets: Targets) -> tuple[nn.Module, nn.Module]:
-        """Layer by layer: what one layer extracts is the input of the next (paper, appendix on stacking)."""
+        """Train layer by layer: the features of one layer are the input of the next (paper, appendix on stacking)."""
         constants = Constants(**{field.name: getattr(self, field.name) for field in fields(Constants)})
         inputs, signs = (torch.tensor(values, dtype=torch.float32) for values in (windows, targets.signs()))
         rows, self.n_iter_ = TrainingRows(inputs, signs, self._generator()), self.max_iter
@@ -58,7 +58,7 @@ class PaperAutoencoder(FeatureExtractor):
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Inputs (row, value), signs (row, class; 0 = no label), and the randomness of their draws."""
+    """Inputs (row, value), signs (row, class; 0 = no label), and the randomness for drawing them."""
 
     inputs: Tensor
     signs: Tensor
@@ -147,6 +147,6 @@ def objective(layer: TiedLayer, inputs: Tensor, signs: Tensor, *, constants: Con
 
 
 def _divergence(rho: float, activity: Tensor) -> Tensor:
-    """KL between Bernoulli variables of mean rho and of the units' mean activity."""
+    """KL divergence between Bernoulli variables with mean rho and with the units' mean activity."""
     target = torch.tensor(rho)
     return target * (target / activity).log() + (1 - target) * ((1 - target) / (1 - activity)).log()

@@ -1,1 +1,1 @@
-"""From a policy and labelled windows to a protector: what may be built, what is chosen, what is measured."""
+"""Building a protector from a policy and labelled windows: candidates, choice, measurements."""

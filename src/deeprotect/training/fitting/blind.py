@@ -1,7 +1,8 @@
-"""The guesser who is told true useful labels and nothing else: what no protection that keeps them can hide.
+"""A guesser that knows only the true useful labels: its accuracy cannot be hidden by protection that preserves them.
 
-Of several draws together it is told the whole sequence. Which of them are the commonest does not say enough: a secret
-may lie in their mix, in how often they change, or in what follows what.
+For several draws together it knows the sequence of labels, because the most common label is not enough: a secret may
+show in their mix, in how often they change, or in their order.
+
 docs/claims.md#what-leaves-beyond-the-useful-label
 """
 
@@ -20,13 +21,13 @@ from deeprotect.training.labelled_windows import Indices, LabelledWindows, place
 
 TREES = 100
 MOST_PAIRS = 144
-"""Of labels that follow each other, up to which each pair has a share of its own."""
+"""Number of consecutive labels up to which each pair has a share of its own."""
 Texts = NDArray[np.str_]
 
 
 @dataclass(frozen=True)
 class Told:
-    """Of each window the number of its useful labels, its secret, its recording, and the draw that it is of."""
+    """For each window the number of its useful labels, its secret, its recording, and its draw."""
 
     number: Indices
     secret: Texts
@@ -37,7 +38,7 @@ class Told:
     def of(
         cls, sides: Sequence[LabelledWindows], draws: Sequence[Indices], useful: Sequence[str], secret: str
     ) -> list[Self]:
-        """What is told of several tables, by one numbering of the useful labels; windows without a secret are out."""
+        """Collect several tables with a common numbering of useful labels; leave out windows without a secret."""
         kinds: dict[tuple[object, ...], int] = {}
         told = []
         for side, draw in zip(sides, draws, strict=True):
@@ -49,7 +50,7 @@ class Told:
 
     @property
     def segment(self) -> Indices:
-        """The number of the run of one secret in one recording that each window lies in."""
+        """The number of each window's run of one secret in one recording."""
         return segment_numbers(self.recording, self.secret)
 
     def pools(self, size: int) -> Indices:
@@ -60,11 +61,11 @@ class Told:
         return (np.cumsum(place_in(segment[first]) % size == 0).astype(np.int64) - 1)[draw]
 
     def counts(self, pool: Indices, kinds: int) -> Floats:
-        """(pool, useful label): how many windows."""
+        """Number of windows, (pool, useful label)."""
         return _counts(pool, self.number, kinds, pools=int(pool[-1]) + 1)
 
     def sequence(self, pool: Indices, kinds: int) -> Floats:
-        """Of each pool: shares of labels and of what follows what, how often they change, the first and the last."""
+        """For each pool, shares of labels and of transitions, the rate of changes, the first and the last label."""
         first, count = np.unique(pool, return_index=True, return_counts=True)[1:]
         number, together = self.number, pool[1:] == pool[:-1]
         changed = together & (number[1:] != number[:-1])
@@ -83,7 +84,7 @@ def _counts(pool: Indices, number: Indices, kinds: int, *, pools: int) -> Floats
 
 
 class Guesses(NamedTuple):
-    """Of each pool the secret, what one guesser took it for, and its run of one secret."""
+    """For each pool the secret, one guesser's answer, and the pool's run of one secret."""
 
     truth: Texts
     guess: Texts
@@ -95,15 +96,15 @@ class Guesses(NamedTuple):
 
 
 def blind(learn: Told, test: Told, *, size: int, seed: int = 0) -> Guesses:
-    """For so many draws together, the best of several guessers.
+    """The most accurate of several guessers, for pools of `size` draws.
 
-    An estimate from below, as every attacker is: a better guesser may be right more often.
+    A lower estimate, like every attacker: a better guesser may be right more often.
     """
     return max(_guesses(learn, test, size=size, seed=seed), key=lambda each: each.accuracy)
 
 
 def _guesses(learn: Told, test: Told, *, size: int, seed: int) -> Iterator[Guesses]:
-    """By the commonest answer, by what each label tells by itself, and by the sequence."""
+    """Guess by the most common answer, by each label separately, and by the sequence."""
     kinds = 1 + int(max(learn.number.max(), test.number.max()))
     seen, asked = learn.pools(size), test.pools(size)
     known = learn.secret[np.unique(seen, return_index=True)[1]]

@@ -1,4 +1,4 @@
-"""Protections put together: for each mechanism its encoder, its noise and its decoder; and which one a policy gets."""
+"""Building protectors: encoder, noise and decoder of each mechanism, and the choice of mechanism for a policy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -31,19 +31,19 @@ from deeprotect.training.networks import Clip, outward
 from deeprotect.training.splits import segments_of
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
-NOISE_SEEN = 8.0  # noise is larger than so many scales once in three thousand draws
+NOISE_SEEN = 8.0  # noise exceeds this many scales once in three thousand draws
 Build = Callable[[FittedModels, Policy], TrainedProtector]
 
 
 def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """Noise on every sample, nothing learnt."""
+    """Noise on every sample, without training."""
     dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, policy.privacy.epsilon)
     return TrainedProtector(noise, Network((), dim), to_network(Clip(), models.windows.flat), {"name": "none"})
 
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """Noise on the features, as much as their certified sensitivity needs."""
+    """Noise on the features, scaled to their certified sensitivity."""
     windows, feature_extractor = models.windows, models.feature_extractor(policy)
     return _on_features(
         laplace.certified(_box(windows, feature_extractor), policy.privacy.epsilon), feature_extractor, windows
@@ -63,7 +63,7 @@ def paper(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 
 def through_channel(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """One of K codes through the channel of least cost, then a synthetic window of the code that came out."""
+    """One of K codes through the channel of least cost, then a synthetic window of the resulting code."""
     if policy.slot_windows is not None:
         return through_scripts(models, policy, policy.slot_windows)
     return _channel(models.codes(policy).book(policy.hold), policy)
@@ -75,7 +75,7 @@ def _channel(book: CodeBook, policy: Policy) -> TrainedProtector:
         book.cost(costs),
         book.prior,
         ldp_epsilon=policy.privacy.epsilon,
-        # Of channels that cost the same: the one read rightly more, or the one that moves windows less.
+        # Of channels with equal cost, prefer higher accuracy, then less distortion of windows.
         distortion=misread if costs else book.distortion,
     )
     outputs = book.outputs.samples
@@ -85,7 +85,7 @@ def _channel(book: CodeBook, policy: Policy) -> TrainedProtector:
 
 
 def through_scripts(models: FittedModels, policy: Policy, slot: int) -> TrainedProtector:
-    """One script for an episode by randomised response, then synthetic windows that change where it does."""
+    """One script for an episode by randomised response, then synthetic windows that follow it."""
     learnt, privacy = models.codes(policy), policy.privacy
     slots = policy.hold.windows // slot
     scripts = Scripts.fitting(learnt.joint.count, slots, changes=privacy.changes, windows=slot, epsilon=privacy.epsilon)
@@ -107,7 +107,7 @@ def _of_book(book: CodeBook, mechanism: Mechanism, accuracy: float, cost: float 
 def _on_features(noise: GridLaplace, feature_extractor: FeatureExtractor, windows: LabelledWindows) -> TrainedProtector:
     encoder = to_network(feature_extractor.encoder(), windows.flat)
     features, reach = encoder(windows.flat), NOISE_SEEN * noise.noise_scales
-    # What the decoder gets is mostly noise: values beyond these are clipped when it rounds.
+    # The decoder's input is mostly noise: values beyond these are clipped when it rounds.
     seen = np.vstack([features, features.max(axis=0) + reach, features.min(axis=0) - reach])
     decoder = to_network(nn.Sequential(feature_extractor.decoder(), Clip()), seen)
     return TrainedProtector(noise, encoder, decoder, _description(feature_extractor))
@@ -126,7 +126,7 @@ BUILDERS: dict[str, Build] = {
 
 
 def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
-    """A mechanism for a policy, by name; what it promises is per episode where the policy holds draws."""
+    """Build a mechanism for a policy, by name; its promise is per episode if the policy holds draws."""
     made, hold = BUILDERS[name](models, policy.vary(privacy={"mechanism": name})), policy.hold
     mechanism: Any = made.mechanism
     event = replace(mechanism.event, per=hold.per, erased=policy.erased)
@@ -134,27 +134,27 @@ def build(name: str, models: FittedModels, policy: Policy) -> TrainedProtector:
 
 
 def _box(windows: LabelledWindows, feature_extractor: FeatureExtractor) -> Box:
-    """Around the training features, with ends that are nobody's."""
+    """A clip box around the training features, with ends that match no participant's value."""
     box = Box.fit(feature_extractor.transform(windows.flat), trim=TRIM)
     low, high = outward(np.array(box.low), np.array(box.high))
     return Box(tuple(low.tolist()), tuple(high.tolist()))
 
 
 RIVALS = ("laplace",)
-"""Of the channel."""
+"""Mechanisms that may do better than the channel."""
 Readings = Mapping[str, tuple[NDArray[np.str_], Floats]]
-"""By useful inference its classes, and (window, class): how often an app reads each window as each class."""
+"""For each useful inference its classes, and (window, class): how often an app predicts each class."""
 DRAWS = 4
-"""Releases of the same windows, whose mean says what to expect of the next."""
+"""Number of releases of the same windows, whose mean estimates the next one."""
 ERRORS = 2
-"""Standard errors that an expectation may be off."""
+"""Number of standard errors that an expectation may be off."""
 
 
 def select(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """The best protector; it says what was found of each: accuracy, or what the policy's costs make of misreadings.
+    """Choose the best protector; it records each candidate's accuracy, or the cost of its misclassifications.
 
-    All are read by the same apps on the same windows, which neither the apps nor what encodes them learnt from. A rival
-    that could not reach the channel whatever it does is not tried.
+    All are measured by the same apps on the same windows, which neither apps nor encoders learnt from. A rival that
+    cannot possibly match the channel is not tried.
     """
     channel, costs = build("channel", models, policy), policy.costs
     validation = models.validation(policy)
@@ -171,14 +171,14 @@ def select(models: FittedModels, policy: Policy) -> TrainedProtector:
 
 @dataclass(frozen=True)
 class Loss:
-    """What misreadings cost, mean over windows, then over useful inferences; at most `highest`, as far as is known."""
+    """Mean cost of misclassifications over windows, then over useful inferences; `highest` is an upper bound."""
 
     mean: float
     highest: float
 
     @classmethod
     def of(cls, readings: Readings, held_out: LabelledWindows, policy: Policy) -> "Loss":
-        """From how often each window is read as each class; neighbours err together."""
+        """Estimate from how often each window is classified as each class; neighbours have dependent errors."""
         means, errors = [], []
         for name, (classes, shares) in readings.items():
             known, costs = held_out.labelled(name), policy.costs.get(name, {})
@@ -193,7 +193,7 @@ class Loss:
 
 
 def _through_channel(channel: TrainedProtector, validation: Validation) -> Readings:
-    """Exact over its draws, from codes by a coder that did not learn from the windows."""
+    """Exact expectation over its draws, from codes by a coder that did not learn from the windows."""
     assert isinstance(channel.mechanism, DiscreteChannel)
     assert channel.coded is not None
     drawn = channel.mechanism.probabilities[channel.coded[validation.rows]]
@@ -224,12 +224,12 @@ def _through(name: str, validation: Validation, policy: Policy) -> Readings:
 
 
 def _read(app: Pipeline, windows: Floats, of: LabelledWindows, name: str) -> Floats:
-    """(window, class): 1 where the app reads it as that."""
+    """(window, class): 1 for the class that the app predicts."""
     return np.asarray(read_app(app, windows, of, name)[:, None] == app.classes_, dtype=np.float64)
 
 
 def _most(name: str, windows: LabelledWindows, policy: Policy) -> float:
-    """The accuracy that no protector of that name surpasses, mean over the useful inferences."""
+    """Upper bound on the accuracy of protection with this mechanism, mean over the useful inferences."""
     if name != "laplace":
         return 1.0
     labels = [windows.labels[useful][windows.labelled(useful)].astype(str) for useful in policy.inferences.useful]

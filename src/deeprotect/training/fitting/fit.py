@@ -1,4 +1,4 @@
-"""From a policy and a table to a bundle: read, learn, measure, export; and enrolment of one new person in a bundle."""
+"""From a policy and a table to a bundle: read, learn, measure, export; and enrolment of a new person."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from deeprotect.training.trainer import single_thread
 
 Progress = Callable[[float], None]
 READ, CODED, LEARNT = 0.02, 0.86, 0.95
-"""Shares of the time: until the table is read, for the code book, and until all is learnt."""
+"""Progress shares: once the table is read, for the code book, and once training ends."""
 
 
 def fit(
@@ -36,10 +36,10 @@ def fit(
     columns: Sequence[str] | None = None,
     progress: Progress = lambda _: None,
 ) -> Bundle:
-    """Learn a protector; the last part of each recording only measures it, and whole ones only count what it misreads.
+    """Learn a protector; the last part of each recording is only for measuring, and whole ones only for counting
+    misreadings.
 
-    Attackers do best on recordings that they have seen the beginning of; the coder errs most on recordings that it has
-    not seen at all.
+    Attackers do best on recordings whose beginning they have seen; the coder errs most on entirely unseen recordings.
     """
     every = read_windows(table, policy, mapped=mapped, columns=columns, tails=True)
     _check_classes(every[every.worth_keeping], policy)
@@ -59,11 +59,11 @@ def fit(
 
 
 def learn(models: FittedModels, policy: Policy) -> TrainedProtector:
-    """The policy's protector, from models that the next policy on these windows can use again."""
+    """Build the policy's protector from models that the next policy on these windows can reuse."""
     check_costs(models.windows, policy)
     with single_thread():
         if policy.privacy.slots is not None or policy.erased:
-            return build("channel", models, policy)  # nothing else releases scripts, or learns behind an erasure
+            return build("channel", models, policy)  # the only mechanism for scripts and for erased directions
         if policy.privacy.mechanism == "auto":
             return select(models, policy)
         return build(policy.privacy.mechanism, models, policy)
@@ -77,7 +77,7 @@ def export(
     results: list[dict[str, Any]],
     kept: Kept | None = None,
 ) -> Bundle:
-    """The protection as a bundle, with what was learnt from and what was measured."""
+    """Make a bundle of the protector, the training record and the measurements."""
     return Bundle.make(
         policy,
         protection.mechanism,
@@ -117,9 +117,9 @@ def _check_classes(windows: LabelledWindows, policy: Policy) -> None:
 def enrol(
     bundle: Bundle, table: Any, *, mapped: Mapping[str, str] | None = None, columns: Sequence[str] | None = None
 ) -> Bundle:
-    """A bundle that reads one new person better, from seconds of their labelled data; measurements of others go.
+    """Adapt a bundle to a new person with seconds of their labelled data; drop measurements, which are of others.
 
-    No proof of LDP looks at the encoder, so the mechanism, and with it the certificate, stays as it is.
+    The proof of LDP does not depend on the encoder, so the mechanism, and with it the certificate, stays the same.
     docs/claims.md#enrolment
     """
     useful, manifest = bundle.policy.inferences.useful, bundle.manifest
@@ -146,7 +146,7 @@ def enrol(
 
 
 def _check_promise(bundle: Bundle) -> None:
-    """No other proof does without the encoder."""
+    """Refuse guarantees whose proof depends on the encoder."""
     if bundle.mechanism.event.guarantee != "ldp":
         raise BundleError(
             f"the bundle's promise is {bundle.mechanism.event.guarantee}; enrol keeps ε-LDP only: train with "
@@ -155,7 +155,7 @@ def _check_promise(bundle: Bundle) -> None:
 
 
 def _check_head(bundle: Bundle, classes: Mapping[str, Sequence[str]]) -> None:
-    """The head must tell the useful classes apart, and nothing else."""
+    """The head must distinguish the useful classes, and nothing else."""
     last = bundle.encoder.layers[-1] if bundle.encoder.layers else None
     if not isinstance(last, Argmax) or last.classes != tuple(map(len, classes.values())):
         raise BundleError(
@@ -165,8 +165,8 @@ def _check_head(bundle: Bundle, classes: Mapping[str, Sequence[str]]) -> None:
 
 
 def _numbered(windows: LabelledWindows, name: str, classes: Sequence[str]) -> Indices:
-    """Each window's class by its number; a class that training never saw has no score to learn."""
+    """Number each window's class; a class that training never saw has no score to adapt."""
     strange = sorted({*windows.classes(name)} - {*classes})
     if strange:
-        raise TableError(f"'{strange[0]}' of '{name}' is no class of the bundle; it knows: {', '.join(classes)}")
+        raise TableError(f"'{strange[0]}' of '{name}' is not a class of the bundle; it knows: {', '.join(classes)}")
     return windows.codes(name, classes)

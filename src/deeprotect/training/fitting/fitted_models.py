@@ -1,4 +1,4 @@
-"""What is learnt without regard to ε, each model once for all policies on the same windows."""
+"""Models that do not depend on ε, each trained once for all policies on the same windows."""
 
 from dataclasses import dataclass, field
 
@@ -14,19 +14,19 @@ from deeprotect.training.splits import Mask, measurable
 from deeprotect.training.trainer import Progress
 
 STEPS, STEPS_PER_EPOCH = 3000, 50
-"""The paper's autoencoder has no epochs; where a policy limits them, so many steps stand for one."""
+"""Steps per epoch of the paper's autoencoder, which has no epochs, if a policy limits epochs."""
 HELD_OUT = 0.2
 
 
 def _ignore(_: float) -> None:
-    """A function with a name: models travel to other processes."""
+    """A named function, because models are sent to other processes."""
 
 
 @dataclass(frozen=True)
 class FittedModels:
-    """Models of one set of windows; policies that share them differ in privacy and feature extractor alone.
+    """Models of one set of windows, for policies that differ only in privacy and feature extractor.
 
-    `longest` is the longest hold among the policies that share them. `progress` is told of the longest work, the
+    `longest` is the longest hold among these policies. `progress` is called during the longest task, training the
     coders behind a code book.
     """
 
@@ -38,7 +38,7 @@ class FittedModels:
     _validation: list["Validation"] = field(default_factory=list, repr=False)
 
     def feature_extractor(self, policy: Policy) -> FeatureExtractor:
-        """The policy's, learnt from the useful inferences only."""
+        """The policy's feature extractor, trained on the useful inferences only."""
         name = policy.training.feature_extractor
         if name not in self._feature_extractors:
             useful = self.windows.targets(policy.inferences.useful)
@@ -46,14 +46,14 @@ class FittedModels:
         return self._feature_extractors[name]
 
     def codes(self, policy: Policy) -> LearntCodes:
-        """Coder and synthetic windows, from which code books are made; another where directions are erased."""
+        """Coder and synthetic windows for code books; a separate set if directions are erased."""
         if policy.erased not in self._codes:
             learnt = learn_codes(self.windows, policy, hold=self.longest, progress=self.progress)
             self._codes[policy.erased] = learnt
         return self._codes[policy.erased]
 
     def validation(self, policy: Policy) -> "Validation":
-        """Models of most of the windows, and the rest to measure them on."""
+        """Models of most of the windows, and the rest for measuring them."""
         if not self._validation:
             fit, rest = measurable(self.windows, held_out=HELD_OUT, seed=policy.training.seed, hold=self.longest)
             models = FittedModels(self.windows[fit], self.longest)
@@ -63,7 +63,7 @@ class FittedModels:
 
 @dataclass(frozen=True)
 class Validation:
-    """For a choice between mechanisms: no window is on both sides; `apps` know raw windows of the models' side."""
+    """Data for choosing between mechanisms: no window is on both sides; `apps` know raw windows of the models' side."""
 
     models: FittedModels
     held_out: LabelledWindows
@@ -72,7 +72,7 @@ class Validation:
 
 
 def untrained(policy: Policy) -> FeatureExtractor:
-    """The policy's feature extractor, before it has seen any window."""
+    """The policy's feature extractor, untrained."""
     training = policy.training
     model: FeatureExtractor = Autoencoder(training.features)
     if training.feature_extractor == "paper":
@@ -86,5 +86,5 @@ def untrained(policy: Policy) -> FeatureExtractor:
 
 
 def paper_steps(epochs: int | None) -> int:
-    """Steps of gradient descent on all windows at once, for each layer of the paper's autoencoder."""
+    """Number of full-batch gradient steps for each layer of the paper's autoencoder."""
     return STEPS if epochs is None else min(STEPS, STEPS_PER_EPOCH * epochs)

@@ -1,4 +1,4 @@
-"""Whole recordings that no choice of training sees, and how often the shipped coder misreads their draws.
+"""Recordings held out from all of training, and how often the shipped coder misclassifies their draws.
 
 docs/claims.md#what-leaves-beyond-the-useful-label
 """
@@ -18,8 +18,8 @@ from deeprotect.privacy.channel.beyond import Excess, apart, mean_excess, needed
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.codebook.codebook import JOINED
 from deeprotect.training.fitting.blind import Told, blind
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Labels
@@ -27,18 +27,19 @@ from deeprotect.training.splits import Mask
 
 KEPT = Fraction(1, 5)
 FEWEST = 5
-"""Recordings, below which a fifth is none."""
+"""Number of recordings below which a fifth would be none."""
 SPARED = Fraction(1, 3)
-"""As many of them as a bound needs are kept, where that is no more than this."""
+"""Keep as many as a bound needs, as long as that is at most this share."""
 MINUTE = 60
 WHOLE = 1 << 40
-"""Draws of a pool that is a whole recording."""
+"""Number of draws in a pool that stands for a whole recording."""
 
 
 def kept_aside(windows: LabelledWindows, policy: Policy) -> Mask:
-    """Which windows are of recordings (or people) that are kept aside; none where there are fewer than five.
+    """Mask of the windows whose recordings (or people) are kept aside; none if there are fewer than five.
 
-    By labels and the seed alone: about a fifth of those with each label, and the others show every label that these do.
+    Chosen by labels and the seed alone: about a fifth of those with each label, so that the rest show every label that
+    these do.
     """
     units = units_of(windows, policy)
     shown = _shown(windows, policy.inferences.useful, units)
@@ -48,7 +49,7 @@ def kept_aside(windows: LabelledWindows, policy: Policy) -> Mask:
     order = [names[place] for place in np.random.default_rng(policy.training.seed).permutation(len(names)).tolist()]
     taken: Counter[str] = Counter()
     kept: list[int] = []
-    for strict in (True, False):  # then whichever, where labels go together so that not all quotas can be met
+    for strict in (True, False):  # then any, if correlated labels make some quotas impossible
         for name in order:
             room = all(
                 taken[label] < total[label] - 1 and (taken[label] < quota[label] or not strict) for label in shown[name]
@@ -67,7 +68,7 @@ def _wanted(count: int) -> int:
 
 
 def _shown(windows: LabelledWindows, useful: Sequence[str], units: Indices) -> dict[int, set[str]]:
-    """Of each unit its combinations of useful labels, and its labels of everything else."""
+    """Each unit's combinations of useful labels, and its labels of everything else."""
     columns = [windows.targets(useful).tolist(), *([[each] for each in labels] for labels in windows.labels.values())]
     found: dict[int, set[str]] = {}
     for number, rows in enumerate(columns):
@@ -80,7 +81,7 @@ def _shown(windows: LabelledWindows, useful: Sequence[str], units: Indices) -> d
 
 
 class Coding(Protocol):
-    """From windows to codes, as a release goes about it."""
+    """Maps windows to codes, as a release does."""
 
     @property
     def mechanism(self) -> Mechanism: ...
@@ -92,10 +93,10 @@ class Coding(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """Of each slot that a release shows, in order: whether it is misread, of which draw it is, and of which recording.
+    """For each slot of a release, in order: whether it is misclassified, its draw, and its recording.
 
-    A slot is a draw, or a part of a script. `truth` is the code that an ideal coder gives it, MISSING without a label.
-    `first` is the number of its first window.
+    A slot is a draw, or a part of a script. `truth` is an ideal coder's code, MISSING without a label. `first` is the
+    number of its first window.
     """
 
     misread: Mask
@@ -106,10 +107,10 @@ class Readings:
 
     @classmethod
     def of(cls, coding: Coding, windows: LabelledWindows, useful: Sequence[str]) -> Self:
-        """By the integers that are shipped, of all windows of whole recordings.
+        """Code all windows of whole recordings with the integers that are shipped.
 
-        The ideal coder takes the code that most labelled windows speak for which a draw listens to; for scripts the
-        script that they speak for most.
+        The ideal coder takes the code that most labelled windows among those observed by a draw stand for; for scripts,
+        the script that most of them stand for.
         """
         hold, scripts = coding.hold, coding.mechanism.scripts
         counts = run_lengths(windows.episodes(hold))
@@ -128,7 +129,8 @@ class Readings:
     def _of_scripts(
         cls, scripts: Scripts, read: Indices, number: Indices, counts: Indices, start: Indices, recording: Indices
     ) -> Self:
-        """Slot by slot; a short last episode has fewer, and the rest of its script is never seen."""
+        """Read scripts slot by slot; a short last episode has fewer slots, and the rest of its script is never
+        released."""
         slots = -(-counts // scripts.windows)
         draw = np.repeat(np.arange(len(counts)), counts)
         slot = (np.arange(len(draw)) - start[draw]) // scripts.windows
@@ -145,9 +147,9 @@ class Readings:
         return cls(misread[seen], draws[seen], recording[first[seen]], truth[seen], first[seen])
 
     def means(self, units: Indices, *, length: int | None, tau: Fraction) -> Iterator[Fraction]:
-        """Of each unit the mean over its stretches of so many slots, or over its whole recordings.
+        """Each unit's mean over its stretches of `length` slots, or over its whole recordings.
 
-        `units` is of each slot; stretches never leave a recording.
+        `units` has one entry per slot; stretches never cross recordings.
         """
         sums: dict[int, tuple[Fraction, int]] = {}
         for start, end in _runs(self.recording):
@@ -160,7 +162,7 @@ class Readings:
             yield total / weights
 
     def shares(self, chosen: Mask, units: Indices) -> Iterator[Fraction]:
-        """Of each unit that has some of the chosen slots, the share of them that is misread."""
+        """The share of misclassified slots for each unit that has some of the chosen slots."""
         for unit in np.unique(units[chosen]):
             here = self.misread[chosen & (units == unit)]
             yield Fraction(int(here.sum()), len(here))
@@ -172,14 +174,14 @@ def _runs(recording: Indices) -> Iterator[tuple[int, int]]:
 
 
 def _support(rows_of: Indices, number: Indices, *, rows: int, codes: int) -> Indices:
-    """(row, code): how many windows of each row speak for each code."""
+    """Number of windows in each row that stand for each code, (row, code)."""
     support, known = np.zeros((rows, codes), dtype=np.int64), number != MISSING
     np.add.at(support, (rows_of[known], number[known]), 1)
     return support
 
 
 def _numbers(windows: LabelledWindows, useful: Sequence[str], names: Sequence[str]) -> Indices:
-    """Each window's code by the name of its useful classes; MISSING where it has no label, or one without a code."""
+    """Each window's code by the name of its useful classes; MISSING if it has no label, or one without a code."""
     place = {name: number for number, name in enumerate(names)}
     labels = windows.targets(useful).tolist()
     found = [MISSING if None in row else place.get(JOINED.join(map(str, row)), MISSING) for row in labels]
@@ -187,7 +189,7 @@ def _numbers(windows: LabelledWindows, useful: Sequence[str], names: Sequence[st
 
 
 def coder_levels(coding: Coding, windows: LabelledWindows, useful: Sequence[str], name: str) -> Labels | None:
-    """The level that a coder reads of each window before any noise; None where the mechanism has no named codes."""
+    """The level that a coder predicts for each window before any noise; None if the mechanism has no named codes."""
     hold, scripts, counts = coding.hold, coding.mechanism.scripts, run_lengths(windows.episodes(coding.hold))
     names = getattr(coding.mechanism, "codes", ()) or getattr(coding.mechanism, "outputs", ())
     parts = [each.split(JOINED) for each in names]
@@ -200,9 +202,9 @@ def coder_levels(coding: Coding, windows: LabelledWindows, useful: Sequence[str]
 
 
 def count(coding: Coding, kept: LabelledWindows, learnt: LabelledWindows, policy: Policy) -> Kept | None:
-    """What a bundle says of the recordings that were kept aside; None for noise on features, which has no codes.
+    """A bundle's statements about the recordings kept aside; None for noise on features, which has no codes.
 
-    The blind guesser learns from the useful labels of the others, and is asked about these.
+    The blind guesser learns from the useful labels of the other recordings and is tested on these.
     """
     tau = apart(coding.mechanism)
     if tau is None or not len(kept):
@@ -222,25 +224,25 @@ def count(coding: Coding, kept: LabelledWindows, learnt: LabelledWindows, policy
 
 
 def for_new_people(policy: Policy) -> bool:
-    """Where people are known and are neither what an app may learn nor what nobody should: who comes next is new."""
+    """Whether future users are new people: people are known, and are neither useful nor sensitive."""
     inferences = policy.inferences
     return policy.training.people not in (None, *inferences.useful, *inferences.sensitive)
 
 
 def units_of(windows: LabelledWindows, policy: Policy) -> Indices:
-    """What is independent of each other: people, or recordings."""
+    """The independent units: people, or recordings."""
     return windows.people if for_new_people(policy) else windows.recording
 
 
 def _lengths(policy: Policy) -> dict[Length, int]:
-    """In slots; 0 for whole recordings. Where a slot lasts a minute or longer, there is no need to say it twice."""
+    """Lengths in slots; 0 for whole recordings. Omits the minute if a slot lasts a minute or longer."""
     slot = policy.stream.window_seconds * (policy.slot_windows or policy.hold.windows)
     minute = math.ceil(MINUTE / slot)
     return {"draw": 1, **({"minute": minute} if minute > 1 else {}), "recording": 0}
 
 
 def _of_classes(read: Readings, units: Indices, tau: Fraction) -> Iterator[Excess]:
-    """Single draws of each useful class that enough units have."""
+    """Rates for single draws of each useful class that enough units have."""
     for code in np.unique(read.truth[read.truth != MISSING]):
         shares = [tau * share for share in read.shares(read.truth == code, units)]
         if len(shares) >= needed():
@@ -250,7 +252,7 @@ def _of_classes(read: Readings, units: Indices, tau: Fraction) -> Iterator[Exces
 def _blind(
     kept: LabelledWindows, learnt: LabelledWindows, policy: Policy, *, secret: str, slots: Mapping[Length, int]
 ) -> dict[Length, float]:
-    """How often the secret is guessed rightly from useful labels, of one draw, of a minute, of a recording."""
+    """Accuracy of guessing the secret from useful labels: of one draw, of a minute, of a recording."""
     sides, hold = (learnt, kept), Hold(policy.slot_windows or policy.hold.windows)
     draws = [side.episodes(hold) for side in sides]
     first, second = Told.of(sides, draws, policy.inferences.useful, secret)

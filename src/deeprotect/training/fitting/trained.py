@@ -1,4 +1,4 @@
-"""A protector that was just trained: the layers and mechanism that a bundle will hold, and a first measurement."""
+"""A newly trained protector: the layers and mechanism of the future bundle, and a first measurement."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.engine import Released, Request, one, simulate
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.codebook.codebook import Costs, coded_classes, price
 from deeprotect.training.fitting.kept_aside import coder_levels
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered, segment_numbers
@@ -28,10 +28,9 @@ from deeprotect.training.window_features import WindowFeatures
 
 @dataclass(frozen=True)
 class TrainedProtector:
-    """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes what was learnt.
+    """Encoder, mechanism and decoder on flat scaled windows (window, value); `made_of` describes the learnt parts.
 
-    `coded`, where there is a code book: each training window's code, or its episode's, by a coder that did not learn
-    from it.
+    `coded`, for a code book: each training window's code, or its episode's, by a coder that did not learn from it.
     """
 
     mechanism: Mechanism
@@ -43,15 +42,15 @@ class TrainedProtector:
 
     @property
     def schema(self) -> "_Scaled":
-        """Windows are scaled already."""
+        """A schema for windows that are already scaled."""
         return _Scaled(np.full(self.decoder.outputs, 0.5))
 
     def encode(self, private: Floats) -> Floats:
-        """Code (window, coordinate) of each window, or evidence, where draws are held."""
+        """Code (window, coordinate) of each window, or evidence for it if draws are held."""
         return self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
-        """Codes of episodes of so many windows each."""
+        """Codes of episodes with `counts` windows each."""
         return self._episodes.pool(evidence, counts)
 
     @cached_property
@@ -62,7 +61,7 @@ class TrainedProtector:
         return self.decoder(noisy_code)
 
     def release(self, private: Floats, counts: Counts | None = None, *, entropy: Entropy) -> Released:
-        """Through the engine, to measure; `counts` are windows of each episode, without them one."""
+        """Release through the engine, for measuring; `counts` gives the windows of each episode, by default one."""
         shown = np.ones(len(private), dtype=np.int64) if counts is None else counts
         heard, looked = self.hold.heard(shown)
         ledger: Any = MemoryLedger(Price.of(self.mechanism))
@@ -79,9 +78,9 @@ class _Scaled:
 
 
 SMALLEST = 0.01
-"""Added to each probability before logarithms are added up."""
+"""Added to each probability before summing logarithms."""
 Apps = Mapping[str, Pipeline]
-"""By useful inference, a forest that knows features of raw windows."""
+"""For each useful inference, a forest on features of raw windows."""
 
 
 def measure(
@@ -92,10 +91,10 @@ def measure(
     *,
     unseen: LabelledWindows | None = None,
 ) -> dict[str, Any]:
-    """Accuracy of a forest that knows features of raw windows, on raw and released ones; of a retrained attacker too.
+    """Measure forests on features of raw windows, on raw and released ones, and a retrained attacker.
 
-    Where the policy gives costs, also what the misreadings of released windows cost on average. `unseen` are windows of
-    people of whom neither protector nor forests have learnt.
+    If the policy sets costs, also measure the mean cost of misclassified released windows. `unseen` holds windows of
+    people unknown to both protector and forests.
     """
     released = released_of(protection, test, policy)
     event, sensitive = protection.mechanism.event, policy.inferences.sensitive
@@ -129,7 +128,7 @@ def _of_unseen(
     apps: Apps,
     attackers: Mapping[str, "Attacker"],
 ) -> dict[str, Any]:
-    """The same apps and attackers on people whom the protector has never met."""
+    """Measure the same apps and attackers on people unknown to the protector."""
     released = released_of(protection, unseen, policy)
     useful = {name: _app(app, name, unseen, released, costs={}) for name, app in apps.items()}
     return {
@@ -140,7 +139,7 @@ def _of_unseen(
 
 
 def fit_apps(train: LabelledWindows, policy: Policy) -> Apps:
-    """Trained on raw windows."""
+    """Train an app for each useful inference on raw windows."""
     known = {name: train.labelled(name) for name in policy.inferences.useful}
     return {
         name: _forest(train).fit(train.flat[rows], train.labels[name][rows].astype(str)) for name, rows in known.items()
@@ -167,7 +166,7 @@ def _app(app: Pipeline, name: str, test: LabelledWindows, released: Floats, *, c
 
 
 def read_app(app: Pipeline, windows: Floats, of: LabelledWindows, name: str) -> Any:
-    """The class of each window as an app says it: of a number the median, of others the likeliest."""
+    """The class that an app predicts for each window: the median for numbers, otherwise the likeliest."""
     values = of.values(name, app.classes_)
     return app.predict(windows) if values is None else app.classes_[medians(app.predict_proba(windows), values)]
 
@@ -180,7 +179,7 @@ def _errors(
     protection: TrainedProtector,
     policy: Policy,
 ) -> dict[str, float]:
-    """Of a number, how far readings are off on average, as a share of its range; nothing of another inference."""
+    """Mean error of a numeric inference's predictions, as a share of its range; empty for other inferences."""
     number, seen = policy.inferences.numeric.get(name), test.labelled(name)
     if number is None or not seen.any():
         return {}
@@ -208,9 +207,9 @@ def _classes(
     released: Floats,
     coded: Collection[str] | None,
 ) -> Iterator[dict[str, Any]]:
-    """Of each class its windows, and how often the app reads it right; under its number where it may be a person.
+    """For each class its number of windows and the app's recall; under the class's number if it may be a person.
 
-    `coded` are classes with a code, None where there is no code book.
+    `coded` holds classes with a code, None without a code book.
     """
     classes, seen = sorted({*train.classes(name), *test.classes(name)}), test.labelled(name)
     names = numbered(classes) if train.may_be_people(name) else classes
@@ -226,13 +225,13 @@ def _classes(
 
 
 def balanced(truth: Any, guess: Any) -> float:
-    """Recall, mean over the classes that are tested: a class counts, not its frequency."""
+    """Mean recall over the tested classes: each class counts the same, whatever its frequency."""
     return float(np.mean([np.mean(guess[truth == each] == each) for each in np.unique(truth)]))
 
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """One that is as good on released windows as it can be: trained on such, with their labels; `raw` on raw ones."""
+    """An adaptive attacker, trained on released windows with their labels; `raw` is trained on raw ones."""
 
     name: str
     raw: Any
@@ -245,7 +244,7 @@ class Attacker:
         return cls(name, *(_forest(train).fit(windows[known], learnt) for windows in (train.flat, seen)))
 
     def read(self, test: LabelledWindows, released: Any) -> dict[str, float]:
-        """Window by window, and all windows of each recording and label together."""
+        """Accuracy for single windows, and for all windows of each recording and label together."""
         tested = test.labelled(self.name)
         truth = test.labels[self.name][tested].astype(str)
         if not len(truth):
@@ -265,14 +264,14 @@ class Attacker:
 
 
 def _together(probabilities: Any, segment: Indices) -> Any:
-    """Sums of logarithms over each segment; a forest's zero means "seen in no leaf", and is no veto."""
+    """Sums of logarithms over each segment; a forest's zero means "seen in no leaf" and is not a veto."""
     sums = np.zeros((int(segment[-1]) + 1, probabilities.shape[1]))
     np.add.at(sums, segment, np.log(probabilities + SMALLEST))
     return sums
 
 
 def _accuracies(truth: Any, **guesses: Any) -> dict[str, float]:
-    """Of each guess, and of the most common label."""
+    """Accuracy of each guess, and of the most common label."""
     chance = np.unique(truth, return_counts=True)[1].max() / len(truth)
     return {name: float(np.mean(guess == truth)) for name, guess in guesses.items()} | {"chance": float(chance)}
 

@@ -7,47 +7,43 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 import pyarrow as pa
 
+from deeprotect.api.arguments import AnyPolicy, FilePath, Positive, Progress, Whole, checked, silent
+from deeprotect.api.arrays import like, release_array
+from deeprotect.api.matching import matched
 from deeprotect.bundle import Bundle, ready
 from deeprotect.bundle.card import card, card_fragment, card_page
-from deeprotect.door import door
-from deeprotect.errors import ClippedWarning, InputError, printable, quoted_all
+from deeprotect.errors import Argument, ClippedWarning, InputError, printable, quoted_all
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.protector.arrays import like, release_array
-from deeprotect.protector.matching import matched
 from deeprotect.release.engine import encoding_threads
 from deeprotect.release.episodes import LISTEN
 from deeprotect.release.folders import plan_data_set, release_data_set
 from deeprotect.release.ledger import Account, Ledger, MemoryLedger, Price
 from deeprotect.release.live import ListenTo, LiveStream
-from deeprotect.release.tables import Progress, ReleaseSummary, Releasing, released
+from deeprotect.release.tables import ReleaseSummary, Releasing, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.data_set import is_folder, parts_of
-from deeprotect.tables.output_checks import (
-    STANDARD,
-    refuse_among_inputs,
-    refuse_existing,
-    refuse_output,
-    refuse_unknown_kind,
-)
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.outputs import STANDARD, Output, open_pipe, open_sink
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sinks import open_pipe, open_sink
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.roles import ColumnMap
+from deeprotect.tables.sources import is_of_paths, paths_of
+
+if TYPE_CHECKING:
+    from deeprotect.auditing.audit import Audit
+    from deeprotect.bundle.verification.verify import Report
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
 class Release(ReleaseSummary, Generic[T]):
-    """A released table of the kind that came in, None where it was written; with what it cost. `print` shows no sample.
+    """A released table of the input's kind, None if it was written; with its cost. `print` shows no sample.
 
     Examples:
         >>> import pyarrow as pa
@@ -63,7 +59,7 @@ class Release(ReleaseSummary, Generic[T]):
     """
 
     table: T = field(kw_only=True)
-    labels: tuple[str, ...] = field(default=(), kw_only=True)  # that left as they were, because `labels` asked for it
+    labels: tuple[str, ...] = field(default=(), kw_only=True)  # released unchanged, because of `labels`
 
     @classmethod
     def of(cls, table: T, summary: ReleaseSummary) -> Self:
@@ -71,12 +67,11 @@ class Release(ReleaseSummary, Generic[T]):
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"
-        labels = f"; labels released as they are: {printable(', '.join(self.labels), 200)}" if self.labels else ""
+        labels = f"; labels released unchanged: {printable(', '.join(self.labels), 200)}" if self.labels else ""
         return f"<{self.rows} released rows; {self.cost}; left out: {behind}{labels}>"
 
 
-Path_ = str | PathLike[str]
-Paths = Path_ | Sequence[Path_]
+Paths = FilePath | Sequence[FilePath]
 
 
 class ProtectOptions(TypedDict, total=False):
@@ -87,7 +82,7 @@ class ProtectOptions(TypedDict, total=False):
     keep_names: bool
     relative_time: bool
     labels: bool
-    ledger: Ledger | Path_ | None
+    ledger: Ledger | FilePath | None
     stream: str | None
     person: str | None
     app: str | None
@@ -98,12 +93,9 @@ class ProtectOptions(TypedDict, total=False):
     progress: Progress
 
 
-def _silent(_: float) -> None: ...
-
-
 @dataclass(frozen=True, repr=False)
 class Protector:
-    """Stands between a recording and an app; every release draws fresh randomness from the operating system.
+    """Sits between a recording and an app; every release draws fresh randomness from the operating system.
 
     Examples:
         >>> import pyarrow as pa
@@ -120,7 +112,7 @@ class Protector:
         >>> protector
         <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
         >>> release = protector.protect(table)
-        >>> release.table.num_rows, release.table.column_names  # labels stay behind
+        >>> release.table.num_rows, release.table.column_names  # labels are dropped
         (160, ['acc_x'])
         >>> print(release.cost)
         ldp: ε = 5 per window, ε = 200 for the whole stream (40 windows)
@@ -129,57 +121,79 @@ class Protector:
     bundle: Bundle
 
     @classmethod
-    @door
+    @checked
     def train(
         cls,
-        policy: Policy | Path_ | Mapping[str, Any],
-        data: Any,
+        policy: AnyPolicy,
+        table: Any,
         *,
         map: Mapping[str, str] | None = None,
         columns: Sequence[str] | None = None,
         quick: bool = False,
-        progress: Progress = _silent,
+        progress: Progress = silent,
     ) -> Self:
         """Learn from labelled recordings; needs the `train` extra.
 
-        The policy may be a path or a dictionary, the data a path, several, or a pyarrow, pandas or polars table; `map`
-        and `columns` as for `protect`. With `quick` a few epochs only, for a first look; the card says so.
+        Args:
+            policy: A policy, its path or a dictionary.
+            table: A pyarrow, pandas or polars table; or a path, several, a folder or a pattern.
+            map: Which column is the time, the recording, the person or a channel: `{"time": "Timestamp"}`.
+            columns: The names of the columns, for a CSV file without a header.
+            quick: Train a few epochs only, for a first look; the card says so.
+            progress: Called with the completed share of the work.
         """
         from deeprotect.policy.policy import quick as shortened
         from deeprotect.training.fitting.fit import fit
 
         rules = shortened(Policy.of(policy)) if quick else Policy.of(policy)
-        return cls(fit(rules, data, mapped=map, columns=columns, progress=progress))
+        return cls(fit(rules, table, mapped=map, columns=columns, progress=progress))
 
-    @door
+    @checked
     def enrol(self, table: Any, *, map: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Self:
-        """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
+        """Adapt to one new person with seconds of their labelled data; needs the `train` extra.
 
-        The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
+        The guarantee stays the same, because ε-LDP does not depend on the encoder. The new bundle reveals something
+        about that person.
+
+        Args:
+            table: As for `train`.
+            map: As for `train`.
+            columns: As for `train`.
         """
         from deeprotect.training.fitting.fit import enrol
 
         return type(self)(enrol(self.bundle, table, mapped=map, columns=columns))
 
     @classmethod
-    @door
-    def load(cls, bundle: Path_, *, key: Path_ | None = None) -> Self:
-        """One that was saved, or a ready one by its name, "activity"; with a public `key`, only if it is signed."""
+    @checked
+    def load(cls, bundle: FilePath, *, key: FilePath | None = None) -> Self:
+        """Load a saved protector, or a ready one by its name, such as "activity".
+
+        Args:
+            bundle: A folder or a zip file, or the name of a ready protector.
+            key: Require a signature by this Ed25519 public key, a PEM file.
+        """
         if key is None:
             return cls(Bundle.load(Path(bundle)))
         from deeprotect.bundle import signing
 
         return cls(signing.load(Path(bundle), key=signing.public_key(Path(key))))
 
-    @door
-    def save(self, out: Path_, *, sign: Path_ | None = None, force: bool = False) -> None:
-        """As a folder, or as a zip file when the name ends in .zip; signed with the private key `sign`, a PEM file."""
+    @checked
+    def save(self, out: FilePath, *, sign: FilePath | None = None, force: bool = False) -> None:
+        """Write the bundle: everything a release needs, without the recordings.
+
+        Args:
+            out: A folder, or a zip file when the name ends in .zip.
+            sign: Sign with this Ed25519 private key, a PEM file.
+            force: Overwrite a bundle that exists.
+        """
         from deeprotect.bundle import signing
         from deeprotect.bundle.store import refuse_place
 
         refuse_place(Path(out))
         if not force:
-            refuse_existing(Path(out))
+            Output.at(out).check_absent()
         if sign is None:
             self.bundle.save(Path(out))
         else:
@@ -191,7 +205,7 @@ class Protector:
 
     @property
     def epsilon(self) -> float:
-        """Of one draw: one for each window, or for as long as the policy holds it."""
+        """ε of one draw, which covers a window, or as long as the policy holds it."""
         return self.bundle.mechanism.event.epsilon
 
     @property
@@ -200,70 +214,115 @@ class Protector:
 
     @property
     def mechanism(self) -> str:
-        """The name of what was chosen, where the policy left the choice."""
+        """The name of the chosen mechanism, if the policy left the choice."""
         return self.bundle.mechanism.name
 
-    @door
+    @checked
     def describe(self, *, html: bool = False) -> str:
-        """The model card: what may be inferred, what is promised, what is not; as text, or as a page."""
+        """The model card: what may be inferred, what is guaranteed, what is not.
+
+        Args:
+            html: Return a page instead of text.
+        """
         return card_page(self.bundle) if html else card(self.bundle)
 
+    def verify(self) -> "Report":
+        """Recompute everything that the bundle promises; `deeprotect.verify` checks files and signature, too."""
+        from deeprotect.bundle.verification.verify import verify_content
+
+        return verify_content(self.bundle)
+
+    @checked
+    def audit(
+        self,
+        *,
+        runs: Whole = 100_000,
+        table: Any = None,
+        out: FilePath | None = None,
+        force: bool = False,
+        progress: Progress = silent,
+    ) -> "Audit":
+        """Attack the releases, for a lower bound on ε with its confidence.
+
+        Args:
+            runs: How often each of the two inputs is released.
+            table: Labelled recordings whose windows are tried as inputs, too.
+            out: Draw the attack, too, as a PNG file.
+            force: Overwrite `out` if it exists.
+            progress: Called with the completed share of the work.
+        """
+        from deeprotect.auditing.audit import audit
+        from deeprotect.evaluation.report.figures import write_audit
+        from deeprotect.training.labelled_windows import read_windows
+
+        if out is not None:
+            if Path(out).suffix.lower() != ".png":
+                raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
+            Output.at(out).check(paths_of(table) if is_of_paths(table) else [], force=force)
+        windows = None if table is None else read_windows(table, self.policy).flat
+        result = audit(self.bundle, runs=runs, windows=windows, progress=progress)
+        if out is not None:
+            write_audit(Path(out), result.findings)
+        return result
+
     @overload
-    def protect(self, source: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
+    def protect(self, table: Paths, out: None = None, **options: Unpack[ProtectOptions]) -> Release[pa.Table]: ...
     @overload
-    def protect(self, source: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
+    def protect(self, table: T, out: None = None, **options: Unpack[ProtectOptions]) -> Release[T]: ...
     @overload
-    def protect(self, source: Any, out: Path_, **options: Unpack[ProtectOptions]) -> Release[None]: ...
-    @door
+    def protect(self, table: Any, out: FilePath, **options: Unpack[ProtectOptions]) -> Release[None]: ...
+    @checked
     def protect(
         self,
-        source: Any,
-        out: Path_ | None = None,
+        table: Any,
+        out: FilePath | None = None,
         *,
         map: Mapping[str, str] | None = None,
         columns: Sequence[str] | None = None,
         keep_names: bool = False,
         relative_time: bool = False,
         labels: bool = False,
-        ledger: Ledger | Path_ | None = None,
+        ledger: Ledger | FilePath | None = None,
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
         allow_without_ldp: bool = False,
-        workers: int | None = None,
+        workers: Positive | None = None,
         force: bool = False,
         dry_run: bool = False,
-        progress: Progress = _silent,
+        progress: Progress = silent,
     ) -> Release[Any]:
-        """Release a table, and say what it cost and what stayed behind.
+        """Release a table; the result includes its cost and the dropped columns.
 
         Args:
-            source: A pyarrow, pandas or polars table, which comes back as the same kind; a path, a folder, a pattern or
+            table: A pyarrow, pandas or polars table, which is returned as the same kind; a path, a folder, a pattern or
                 several of them; or an array of windows (window, time, channel) of one recording.
-            out: A file, written whole or not at all and in constant memory; several inputs go into it as one table. Or
-                a folder, into which files go one by one: a run that was broken off goes on when it is called again.
-                '-' and '-' are standard input and output, where rows leave as their windows, or episodes, fill.
-            map: Which columns are meant, `{"time": "Timestamp"}`. Time and recording are those of these very names
-                where it does not say; nothing else leaves as it is.
-            columns: The names of the columns, for a CSV file without a line of names.
-            keep_names: Recordings, and files and folders of a data set, leave under their names, not as 1, 2, … .
-            relative_time: Time counts from the beginning of each recording.
-            labels: For research on a table of one's own: the policy's labels leave as they are, beside the released
-                samples. Whoever has them has what is to be hidden; no guarantee covers them.
-            ledger: Remembers charges and draws: a ledger, or the address of one, which needs the name of the `stream`,
-                and may have those of its `person` and of the `app` that gets the release. Without a `person`, those in
-                the table's column of that name, or the one that `map` says, are charged each on their own account.
-                Without a ledger nothing is kept.
-            allow_without_ldp: Release even where somebody has limits and a draw has no LDP bound, which no limit can
-                count; the ledger says that it was allowed.
-            workers: Threads that encode; by default one per core but one.
-            force: Overwrite what exists; an input never.
-            dry_run: Read and check everything, and say what it would cost; draw, charge and write nothing. What a
-                ledger remembers costs nothing more, so that with one this is the most that it can cost.
-            progress: Called with the share that is done.
+            out: A file, written atomically and in constant memory; several inputs are released into it as one table. Or
+                a folder, written file by file: an interrupted run resumes when it is called again. '-' and '-' are
+                standard input and output, where rows are released once their windows, or episodes, are full.
+            map: Names of columns, `{"time": "Timestamp"}`. By default, time and recording are the columns with these
+                names; nothing else is released unchanged.
+            columns: The names of the columns, for a CSV file without a header.
+            keep_names: Keep the names of recordings, and of files and folders; by default they become 1, 2, … .
+            relative_time: Count time from the start of each recording.
+            labels: For research on your own table: release the policy's labels unchanged, with the samples. They are
+                exactly what a release should hide; no guarantee covers them.
+            ledger: Records charges and draws: a ledger from `Protector.ledger`, or its address, a file or
+                postgresql+psycopg://…, together with `stream`. Without one nothing is recorded.
+            stream: The name of this stream in the ledger.
+            person: The person the data is about. By default, each person in the table's `person` column, or the one
+                in `map`, is charged on an account of their own.
+            app: The app that gets the release.
+            allow_without_ldp: Release despite limits even if draws have no LDP bound, so that no limit can count them;
+                the ledger records the permission.
+            workers: Encoding threads; by default all cores but one.
+            force: Overwrite existing files, but never an input.
+            dry_run: Read and check everything, and return the cost; draw, charge and write nothing. Draws in a ledger
+                cost nothing more, so with a ledger this is an upper bound.
+            progress: Called with the completed share of the work.
         """
-        if ready.comes_with_package(self.bundle.digest) and is_of_paths(source) and STANDARD not in paths_of(source):
-            map = matched(source, self.bundle, mapped=map or {}, columns=columns)
+        if ready.comes_with_package(self.bundle.digest) and is_of_paths(table) and STANDARD not in paths_of(table):
+            map = matched(table, self.bundle, mapped=map or {}, columns=columns)
         labelled = self._labels if labels else ()
         passing = PassThrough(
             "named" if keep_names else "numbered", "relative" if relative_time else "absolute", labels=labelled
@@ -276,39 +335,47 @@ class Protector:
             "workers": workers or encoding_threads(),
         }
         releasing: Releasing = partial(released, bundle=self.bundle, progress=progress, names=columns, **read, **given)
-        if isinstance(source, np.ndarray):
+        if isinstance(table, np.ndarray):
             _refuse_beside_an_array(out, map or columns or keep_names or relative_time or labels)
-            release: Release[Any] = Release.of(*release_array(source, self.bundle, dry_run=dry_run, **given))
+            release: Release[Any] = Release.of(*release_array(table, self.bundle, dry_run=dry_run, **given))
         elif out is None and not dry_run:
-            with releasing(source) as tables:
-                release = Release.of(like(source, tables.read_all()), tables.summary)
-        elif out is not None and is_folder(str(out)):
+            with releasing(table) as tables:
+                release = Release.of(like(table, tables.read_all()), tables.summary)
+        elif out is not None and Output.at(out).is_folder:
             folder: Any = {"bundle": self.bundle, "progress": progress, **read}
-            release = Release.of(None, _write_folder(source, Path(out), releasing, dry_run=dry_run, **folder))
+            release = Release.of(None, _write_folder(table, Path(out), releasing, dry_run=dry_run, **folder))
         else:
-            release = Release.of(None, _write(source, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
+            release = Release.of(None, _write(table, str(out or STANDARD), releasing, force=force, dry_run=dry_run))
         if release.warning:
             warnings.warn(release.warning, ClippedWarning, stacklevel=3)
         return replace(release, labels=tuple(name for name in release.unchanged if name in labelled))
 
-    @door
+    @checked
     def stream(
         self,
         *,
         listen_to: ListenTo = "beginning",
-        listen: int | None = None,
-        ledger: Ledger | Path_ | None = None,
+        listen: Whole | None = None,
+        ledger: Ledger | FilePath | None = None,
         stream: str | None = None,
         person: str | None = None,
         app: str | None = None,
         allow_without_ldp: bool = False,
     ) -> LiveStream:
-        """A live stream: push samples as they come, get released ones back, each when its window is full.
+        """A live stream: push samples as they arrive, and get each back released when its window is full.
 
-        Where draws are held, a draw is made once the first `listen` windows of its episode are there, which leave
-        then; or, listening to what was "before", from the last ones of the episode before, so that no window waits.
-        Without `listen`, the policy's, or else three. A script leaves once its episode is over. `allow_without_ldp` and
-        the ledger as for `protect`.
+        A held draw is made, and its windows released, once the first windows of its episode are complete. A script is
+        released when its episode is over.
+
+        Args:
+            listen_to: The windows that a held draw observes: the "beginning" of its episode, or those "before" it, the
+                last ones of the previous episode, so that no window waits.
+            listen: How many windows a held draw observes; by default the policy's number, or else three.
+            ledger: As for `protect`.
+            stream: As for `protect`.
+            person: As for `protect`.
+            app: As for `protect`.
+            allow_without_ldp: As for `protect`.
         """
         if listen is None and self.bundle.mechanism.scripts is None and self.policy.privacy.listen is None:
             listen = min(LISTEN, self.bundle.hold.windows)
@@ -316,20 +383,26 @@ class Protector:
         book = self._book(ledger, None, **who, made_with_first_draw=False, dry_run=False)
         return LiveStream(self.bundle, listen_to=listen_to, listen=listen, ledger=book, entropy=SystemEntropy())
 
-    @door
+    @checked
     def ledger(
         self,
-        address: Path_,
+        address: FilePath,
         *,
         stream: str,
         person: str | None = None,
         app: str = "",
         allow_without_ldp: bool = False,
     ) -> Ledger:
-        """A ledger that outlives the process: a file, made where there is none, or postgresql+psycopg://…
+        """Open a ledger that outlives the process.
 
-        Charges are of the person, the stream's own name where none is given, and kept within the person's limits, which
-        the policy's budget may tighten; `allow_without_ldp` as for `protect`.
+        Charges are kept within the person's limits, which the policy's budget may tighten.
+
+        Args:
+            address: A file, which is created if it does not exist, or postgresql+psycopg://….
+            stream: The name of the stream.
+            person: The person the data is about; by default, the stream counts as a person of its own.
+            app: The app that gets the release.
+            allow_without_ldp: As for `protect`.
         """
         from deeprotect.release.ledger.database import Database
         from deeprotect.release.ledger.stored import StoredLedger
@@ -340,7 +413,7 @@ class Protector:
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        """The columns that a training table has beside its samples."""
+        """Columns that a training table has in addition to its samples."""
         inferences = self.policy.inferences
         return (*inferences.useful, *inferences.sensitive)
 
@@ -357,15 +430,15 @@ class Protector:
         return card_fragment(self.bundle)
 
     def __copy__(self) -> Self:
-        return self  # nothing in it changes
+        return self  # immutable
 
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
 
     def _book(
         self,
-        ledger: Ledger | Path_ | None,
-        out: Path_ | None,
+        ledger: Ledger | FilePath | None,
+        out: FilePath | None,
         *,
         stream: str | None,
         person: str | None,
@@ -374,11 +447,11 @@ class Protector:
         made_with_first_draw: bool,
         dry_run: bool,
     ) -> Ledger:
-        """The ledger that was given or named, or one that forgets."""
+        """The given or named ledger, or one in memory."""
         address = ledger if isinstance(ledger, str | PathLike) else None
         account = Account.at(address, stream, person=person, app=app)
         if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
-            raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")
+            raise InputError(f"{out}: it is the ledger, and a release never replaces it; choose another name")
         if address is not None and account is not None:
             if dry_run or (made_with_first_draw and "://" not in str(address) and not Path(address).exists()):
                 from deeprotect.release.ledger.stored import LaterLedger
@@ -389,26 +462,26 @@ class Protector:
         price = Price.of_bundle(self.bundle, allow_without_ldp=allowed)
         if ledger is None:
             return MemoryLedger(price)
-        if not isinstance(ledger, Ledger):
-            raise InputError("`ledger` takes a file, an address, or what `Protector.ledger` gives; None keeps nothing")
+        assert isinstance(ledger, Ledger)
         if allowed:
-            raise InputError("this ledger is open already; say allow_without_ldp where it is opened")
+            raise InputError("this ledger is already open; pass ", Argument("allow_without_ldp"), " when you open it")
         if replace(ledger.price, allowed=False) != price:
-            raise InputError("this ledger was opened with another protector; use `ledger` of the one that releases")
+            raise InputError("this ledger was opened with another protector; use `ledger` of this one")
         return ledger
 
 
 def _write(source: Any, out: str, releasing: Releasing, *, force: bool, dry_run: bool) -> ReleaseSummary:
-    refuse_unknown_kind(out)
+    output = Output(out)
+    output.check_kind()
     inputs = paths_of(source) if is_of_paths(source) else []
-    refuse_output(out, inputs, force=force)
+    output.check(inputs, force=force)
     if dry_run:
         with releasing(source) as tables:
             return tables.plan()
     live = out == STANDARD and inputs == [STANDARD]
     with nullcontext() if out == STANDARD or is_address(out) else alone(Path(out)):
         if not force:
-            refuse_existing(out)  # by now: another run may have ended since
+            output.check_absent()  # again: another run may have ended meanwhile
         with (
             releasing(STANDARD if live else source, live=live) as tables,
             open_pipe(tables.schema) if live else open_sink(out, tables.schema) as sink,
@@ -432,13 +505,13 @@ def _write_folder(
     sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
     untouched = {mapping.get(name, name) for name in passing.untouched}
     parts = parts_of(sources, passing=untouched, numbered=passing.recording == "numbered")
-    refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
+    Output.at(out).check_apart([*map(Path, sources), *(part.source for part in parts)])
     release = plan_data_set if dry_run else release_data_set
     return release(parts, out, releasing, bundle=bundle, passing=passing, progress=progress)
 
 
-def _refuse_beside_an_array(out: Path_ | None, columns: object) -> None:
+def _refuse_beside_an_array(out: FilePath | None, columns: object) -> None:
     if out is not None:
-        raise InputError("an array of windows is given back, not written; leave `out` away")
+        raise InputError("an array of windows is returned, not written; leave out `out`")
     if columns:
-        raise InputError("an array has no columns; leave map, columns, keep_names, relative_time and labels away")
+        raise InputError("an array has no columns; leave out map, columns, keep_names, relative_time and labels")

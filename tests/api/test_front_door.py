@@ -1,6 +1,7 @@
 """Python and the command line do the same: the same names, the same refusals, nothing overwritten unasked."""
 
 import inspect
+import pickle
 import re
 from dataclasses import replace
 from functools import partial
@@ -16,8 +17,8 @@ from tests.conftest import walk
 import deeprotect
 from deeprotect import Protector
 from deeprotect.cli.app import app
-from deeprotect.door import FORMS
-from deeprotect.errors import BundleError, InputError
+from deeprotect.cli.wording import wording
+from deeprotect.errors import AmbiguousColumnError, BundleError, InputError, MissingColumnError, OutputExistsError
 
 VERBS = {
     name: (getattr(deeprotect, name),) for name in ("audit", "check", "evaluate", "init", "prepare", "tune", "verify")
@@ -27,18 +28,21 @@ VERBS |= {
     "enrol": (Protector.load, Protector.enrol, Protector.save),
     "protect": (Protector.load, Protector.protect),
 }
-NOT_IN_PYTHON = {"json", "help", "engine", "master"}
-"""What is printed, and where it runs: results are values in Python, and engines have functions of their own."""
-NOT_THERE = {"progress", "policy", "data"}
+NOT_IN_PYTHON = {"json", "help", "engine", "master", "format", "field", "time", "measurement"}
+"""What is printed, where it runs, and lines of a pipe: in Python results are values, engines have functions of their
+own, and readings are pushed into a stream."""
+NOT_THERE = {"progress", "policy"}
 """Functions are told of progress; what is an argument on the command line may be a keyword in Python."""
+PYTHON_NAMES = {"data": "table"}
+"""The table is an option where a command has other arguments, and the same argument of every function."""
 SEVERAL = {"app": "apps", "attacker": "attackers", "method": "methods"}
 """Dictionaries in Python, options to repeat on the command line of `evaluate`."""
 SHOWN = {"budget": deeprotect.budget, "describe": Protector.describe, "inferences": deeprotect.inferences}
 """Verbs that print what the function of this name gives."""
-SPEAK_FOR_THEMSELVES = {"self", "table", "data", "source", "ledger"}
-"""Tables and ledgers of many kinds, which say themselves what they cannot be."""
+FUNCTIONS = [each for several in VERBS.values() for each in several]
+FUNCTIONS += [*SHOWN.values(), deeprotect.windows, Protector.stream, Protector.ledger, Protector.audit]
 PAGE = Path(__file__).parents[2] / "docs/python.md"
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = {name: each for name, each in typer.main.get_command(app).commands.items() if not each.hidden}
 
 
 @pytest.fixture
@@ -60,7 +64,8 @@ def test_options_have_the_names_of_the_command_line(verb):
         for each in parameter.opts
         if each.startswith("--")
     }
-    options = {SEVERAL.get(each, each) if verb == "evaluate" else each for each in options}
+    options = {SEVERAL.get(each, each) if verb == "evaluate" else PYTHON_NAMES.get(each, each) for each in options}
+    options = {PYTHON_NAMES.get(each, each) for each in options}
     python = [each for function in VERBS[verb] for each in inspect.signature(function).parameters.values()]
     assert not [each for each in python if each.kind is inspect.Parameter.VAR_KEYWORD], "unknown options are errors"
     assert options - NOT_IN_PYTHON <= {each.name for each in python}
@@ -83,46 +88,52 @@ def test_options_have_the_defaults_of_the_command_line(verb):
             assert (parameter.default or None) == (here[name] or None), option
 
 
-def test_every_option_has_a_form_that_is_checked():
-    functions = [each for several in VERBS.values() for each in several]
-    functions += [*SHOWN.values(), Protector.stream, Protector.ledger]
-    names = {name for function in functions for name in inspect.signature(function).parameters}
-    assert not names - {*FORMS} - SPEAK_FOR_THEMSELVES
-    assert not {form.split()[-1] for form in FORMS} - names
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__qualname__)
+def test_every_argument_is_checked_and_described_where_it_is_declared(function):
+    names = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
+    described = re.findall(r"^ +(\w+): [A-Z]", inspect.getdoc(function).partition("Args:")[2], re.MULTILINE)
+    assert described == names
+    assert {*names} <= {*function.__wrapped__.__annotations__}
+
+
+def test_the_table_has_one_name_and_one_place():
+    for function in FUNCTIONS:
+        names = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
+        assert not {"data", "source", "frame"} & {*names}, function
+        positional = [
+            each.name for each in inspect.signature(function).parameters.values() if each.kind != each.KEYWORD_ONLY
+        ]
+        if {"policy", "table"} <= {*positional}:
+            assert positional.index("policy") < positional.index("table"), function
 
 
 def wrong_calls(protector, source, out):
     """What a hasty script gives, and the line it gets."""
     protect, policy = partial(protector.protect, source), protector.policy
-    evaluate = partial(deeprotect.evaluate, policy, data=source, out=out)
-    a_map, a_flag, a_count = (
-        'give a dictionary such as {"time"',
-        "give True or False, not",
-        "give a whole number above 0",
-    )
+    evaluate = partial(deeprotect.evaluate, policy, source, out=out)
     return [
-        (protect, {"map": ["time=t"]}, f'`map`: {a_map}: "Timestamp"}}, not list'),
-        (protect, {"map": "time=t"}, f"`map`: {a_map}"),
-        (protect, {"map": {"time": 3}}, f"`map`: {a_map}"),
-        (partial(deeprotect.check, source), {"map": ["time=t"]}, f"`map`: {a_map}"),
-        (protect, {"columns": "time,acc_x"}, "`columns`: give a list of names"),
-        (partial(deeprotect.prepare, source, out), {"unit": "acc=g:m/s2"}, "`unit`: give a list such as"),
+        (protect, {"map": ["time=t"]}, "`map`: give a dictionary, not list"),
+        (protect, {"map": "time=t"}, "`map`: give a dictionary, not 'time=t'"),
+        (protect, {"map": {"time": 3}}, "`map`: give text, not 3"),
+        (partial(deeprotect.check, source), {"map": ["time=t"]}, "`map`: give a dictionary, not list"),
+        (protect, {"columns": "time,acc_x"}, "`columns`: give a list, not 'time,acc_x'"),
+        (partial(deeprotect.prepare, source, out), {"unit": "acc=g:m/s2"}, "`unit`: give a list, not 'acc=g:m/s2'"),
         (partial(deeprotect.prepare, source, out), {"rate_hz": "5"}, "`rate_hz`: give a number, not '5'"),
-        (protect, {"workers": -3}, f"`workers`: {a_count}, not -3"),
-        (protect, {"workers": True}, f"`workers`: {a_count}, not True"),
-        (protect, {"keep_names": "no"}, f"`keep_names`: {a_flag} 'no'"),
-        (protect, {"relative_time": "no"}, f"`relative_time`: {a_flag} 'no'"),
-        (protect, {"force": 1}, f"`force`: {a_flag} 1"),
-        (protect, {"out": 5}, "`out`: give a path, not 5"),
+        (protect, {"workers": -3}, "`workers`: give a number from 1 up, not -3"),
+        (protect, {"workers": True}, "`workers`: give a whole number, not True"),
+        (protect, {"keep_names": "no"}, "`keep_names`: give True or False, not 'no'"),
+        (protect, {"relative_time": "no"}, "`relative_time`: give True or False, not 'no'"),
+        (protect, {"force": 1}, "`force`: give True or False, not 1"),
+        (protect, {"out": 5}, "`out`: give text or a path, not 5"),
         (protector.stream, {"listen": 0.5}, "`listen`: give a whole number, not 0.5"),
         (evaluate, {"jobs": "2"}, "`jobs`: give a whole number, not '2'"),
-        (evaluate, {"epsilon": "5"}, "`epsilon`: give a number, or a list of numbers, not '5'"),
-        (partial(deeprotect.check, source), {"policy": 5}, "`policy`: give a policy, its path or a dictionary, not 5"),
+        (evaluate, {"epsilon": "5"}, "`epsilon`: give a number or a list, not '5'"),
+        (partial(deeprotect.check, source), {"policy": 5}, "`policy`: give a policy or text or a path or a dictionary"),
         (partial(deeprotect.init, source, useful="activity"), {"epsilon": [5]}, "`epsilon`: give a number, not list"),
-        (deeprotect.budget, {"address": 5}, "`address`: give a path, not 5"),
-        (deeprotect.verify, {"bundle": protector}, "`bundle`: give the path of a saved bundle"),
-        (deeprotect.audit, {"bundle": protector}, "`bundle`: give the path of a saved bundle"),
-        (Protector.load, {"bundle": protector.bundle}, "`bundle`: give the path of a saved bundle"),
+        (deeprotect.budget, {"address": 5}, "`address`: give text or a path, not 5"),
+        (deeprotect.verify, {"bundle": protector}, "`bundle`: give text or a path, not Protector"),
+        (deeprotect.audit, {"bundle": protector}, "`bundle`: give text or a path, not Protector"),
+        (Protector.load, {"bundle": protector.bundle}, "`bundle`: give text or a path, not Bundle"),
     ]
 
 
@@ -139,15 +150,51 @@ def test_numbers_of_numpy_and_paths_are_what_they_look_like(protector, source, t
     assert protector.protect(source, tmp_path / "out.csv", workers=np.int64(2)).rows == 23
 
 
-def test_errors_name_options_as_python_writes_them_and_a_terminal_as_it_does(protector, source, tmp_path):
+def test_errors_name_arguments_as_python_writes_them_and_a_terminal_options_to_type(protector, source, tmp_path):
     (tmp_path / "out.csv").write_text("yesterday")
     with pytest.raises(InputError, match=r"overwrite it with force=True$") as exists:
         protector.protect(source, tmp_path / "out.csv")
-    assert exists.value.typed.endswith("overwrite it with --force")
-    with pytest.raises(InputError, match=r"""map=\{"tme": "t"\}: 'tme' cannot be mapped"""):
+    assert wording(exists.value).endswith("overwrite it with --force")
+    with pytest.raises(InputError, match=r"""map=\{"tme": "t"\}: 'tme' cannot be mapped""") as wrong:
         deeprotect.check(source, map={"tme": "t"})
+    assert wording(wrong.value).startswith("--map tme=t: 'tme' cannot be mapped")
     with pytest.raises(InputError, match="give `accuracy`, what the app needs, or `epsilon_per_hour`"):
-        deeprotect.tune(source, protector.policy, out=tmp_path / "tuned")
+        deeprotect.tune(protector.policy, source, out=tmp_path / "tuned")
+
+
+def test_errors_carry_what_a_program_needs_to_go_on(protector, tmp_path):
+    """No message needs to be parsed: the path, the column, the candidates are attributes."""
+    (tmp_path / "out.csv").write_text("yesterday")
+    with pytest.raises(OutputExistsError) as exists:
+        protector.protect(walk(8), tmp_path / "out.csv")
+    assert exists.value.path == str(tmp_path / "out.csv")
+    with pytest.raises(MissingColumnError) as missing:
+        protector.protect(walk(8).drop_columns(["acc_y"]))
+    assert (missing.value.column, missing.value.columns) == (
+        "acc_y",
+        ("time", "acc_x", "note", "recording", "activity"),
+    )
+    names = ["Timestamp" if name == "time" else name for name in walk(8).column_names]
+    named = walk(8).rename_columns(names)
+    with pytest.raises(AmbiguousColumnError) as asked:
+        protector.protect(named)
+    assert (asked.value.role, asked.value.candidates) == ("time", ("Timestamp",))
+    again = pickle.loads(pickle.dumps(asked.value))  # as it comes back from a worker process
+    assert (str(again), again.role) == (str(asked.value), "time")
+    assert protector.protect(named, map={asked.value.role: asked.value.candidates[0]}).rows == 8
+
+
+def test_a_protector_is_verified_and_audited_without_a_file(protector, tmp_path):
+    assert protector.verify().holds
+    named = {each.name for each in protector.verify().steps}
+    assert {"files", "mechanism", "policy", "certificate", "networks"} <= named
+    altered = {name: content + b" " for name, content in protector.bundle.files.items()}
+    assert not Protector(replace(protector.bundle, files=altered)).verify().holds
+    found = protector.audit(runs=1_000, table=walk(23), out=tmp_path / "audit.png")
+    assert found.holds
+    assert (tmp_path / "audit.png").stat().st_size > 1_000
+    with pytest.raises(InputError, match="the picture is a PNG file"):
+        protector.audit(out=tmp_path / "audit.pdf")
 
 
 def test_the_card_is_text_or_a_page(protector):
@@ -172,7 +219,7 @@ def test_no_room_has_the_name_of_what_the_package_gives():
 
 
 def test_every_verb_has_a_function_or_is_named_as_one_of_the_command_line_alone():
-    alone = PAGE.read_text(encoding="utf-8").split("Only on the command line: ")[1].split(". ")[0]
+    alone = PAGE.read_text(encoding="utf-8").split("Some commands have no Python function: ")[1].split(". ")[0]
     assert {name.strip(" `\n") for name in alone.replace(" and ", ", ").split(",")} == set(COMMANDS) - {
         *VERBS,
         *SHOWN,
@@ -256,7 +303,7 @@ def test_a_ledger_of_another_protector_charges_for_nothing(protector, source, tm
 
 @pytest.mark.parametrize("ledger", [3, False, True, object(), ["spent.db"]])
 def test_what_is_no_ledger_is_refused_and_never_taken_for_none(protector, source, ledger):
-    with pytest.raises(InputError, match="`ledger` takes a file, an address"):
+    with pytest.raises(InputError, match="`ledger`: give a ledger or text or a path, not "):
         protector.protect(source, ledger=ledger)
 
 
