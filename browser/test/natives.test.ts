@@ -97,8 +97,8 @@ test(
     addEventListener("devicemotion", () => read++);
     const sensor = new Accelerometer();
     sensor.start();
-        const deliver = () => { toShim.postMessage({ kind: "active", available: { acceleration: true, rotationRate: true,
-      orientation: true } }); toShim.postMessage(${RELEASED}); };
+    const available = { acceleration: true, rotationRate: true, orientation: true };
+    const deliver = () => { toShim.postMessage({ kind: "active", available }); toShim.postMessage(${RELEASED}); };
     return poison(deliver, { only: isLanguage, settle: answered });
   })()`);
     assert.ok(tried > 300, `${tried} were tried`);
