@@ -1,4 +1,4 @@
-"""Who is told true useful labels guesses from their whole sequence, and from nothing else."""
+"""The guesser from true useful labels uses their whole sequence, and nothing else."""
 
 import numpy as np
 import pytest

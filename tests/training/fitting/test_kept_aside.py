@@ -42,7 +42,7 @@ class ReadsTheFirstSample:
 
 
 def windows(read, labels, lengths):
-    """What the coder reads of each window, what its label says, and windows of each recording."""
+    """The coder's class of each window, its label, and the windows of each recording."""
     recording = np.repeat(np.arange(len(lengths)), lengths)
     label = np.array([None if each == "-" else each for each in labels], dtype=object)
     samples = np.array([int(each) for each in read], dtype=float)[:, None, None]
@@ -132,7 +132,7 @@ def test_people_are_kept_where_they_are_neither_useful_nor_sensitive(gym_policy,
 
 
 def test_recordings_kept_aside_teach_nothing_and_choose_nothing(gym_table, gym_policy):
-    """Whatever their samples are, the bundle learns the same; only the counts differ."""
+    """The bundle learns the same for any samples of these; only the counts differ."""
     policy = gym_policy.vary(training={"max_epochs": 1}, privacy={"mechanism": "auto"})
     every = read_windows(gym_table, policy, tails=True)
     rows = np.repeat(kept_aside(every, policy), 8)[: gym_table.num_rows]
