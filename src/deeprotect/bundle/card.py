@@ -17,6 +17,7 @@ from typing import Any
 
 from deeprotect.bundle import beyond
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
@@ -208,7 +209,7 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield from _useful(result, bundle)
     yield from beyond.readings(bundle)
     for result in bundle.manifest.results:
-        yield from new_people(result, bundle.policy)
+        yield from new_people(result, bundle.policy, kept=bundle.manifest.kept)
     if any(result.sensitive for result in bundle.manifest.results):
         yield "Apps and attackers are forests on features of windows; attackers learn from released ones, with labels."
         yield "`deeprotect evaluate --bundle` also runs stronger attackers."
@@ -216,7 +217,7 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
 
 
-def new_people(result: Measured, policy: Policy) -> Iterator[str]:
+def new_people(result: Measured, policy: Policy, *, kept: Kept | None = None) -> Iterator[str]:
     """The same apps and attackers on people who were kept aside from training; or why that was not measured."""
     unseen, inferences, people = result.unseen, policy.inferences, policy.training.people
     if unseen is None:
@@ -227,6 +228,8 @@ def new_people(result: Measured, policy: Policy) -> Iterator[str]:
         elif named in known:
             column = quoted(named)
             why = f"it has learnt from everybody; `deeprotect evaluate --strangers` with {column} trains without some"
+        elif kept is not None and kept.of == "people":
+            why = "it was made before training measured that; train again"
         else:
             why = "there were too few people to keep some of them aside"
         yield f"New people, whom the protector has never met: not measured, because {why}."
