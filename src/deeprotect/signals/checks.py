@@ -1,4 +1,4 @@
-"""Refusing rows that cannot be windows: one line that says which row or column, and what to do.
+"""Refuses rows that cannot become windows, in one line that says which row or column, and what to do.
 
 Messages name rows and columns, never a sample or a figure made from samples: an error text may travel further than
 the data.
@@ -9,19 +9,19 @@ import numpy as np
 from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Channel, Floats, Schema
 
-OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wrong, not the sensor saturated
+OUTSIDE_SHARE = 0.5  # a larger share outside the public range means a wrong unit, not a saturated sensor
 
 
 def all_inside(samples: Floats, schema: Schema) -> bool:
-    """Every sample is a number in the public range, as nearly all batches are; what is no number is in none."""
+    """Whether every sample is a number in the public range, as in nearly all batches; NaN is in no range."""
     return not len(samples) or bool(
         (samples.min(axis=0) >= schema.low).all() and (samples.max(axis=0) <= schema.high).all()
     )
 
 
 def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str) -> None:
-    """Every sample is a finite number."""
-    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # what is no number is both
+    """Refuse samples that are not finite numbers."""
+    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # NaN makes both NaN
         return
     row, column = np.argwhere(~np.isfinite(samples))[0]
     kind = "infinite" if np.isinf(samples[row, column]) else "missing or not a number"
@@ -32,7 +32,7 @@ def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str)
 
 
 def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
-    """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
+    """Channels that seem to be in another unit: most of their samples lie outside the public range."""
     if all_inside(samples, schema):
         return []
     outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
@@ -40,7 +40,7 @@ def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
 
 
 def refuse_outside(channel: Channel, where: str) -> None:
-    """For training and evaluation, which should not learn from clipped samples. Releases clip, and never refuse."""
+    """Refuse, in training and evaluation, tables that would be largely clipped. Releases clip, and never refuse."""
     raise TableError(
         f"{where}: column '{printable(channel.name)}' lies largely outside its public range "
         f"[{channel.low:g}, {channel.high:g}] {printable(channel.unit)}; is it in another unit? "

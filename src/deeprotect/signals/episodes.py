@@ -1,4 +1,4 @@
-"""Episodes: consecutive windows of one recording that share one draw, cut by a public rule and never by the data."""
+"""Episodes: consecutive windows of one recording that share one draw, cut by a public rule, never by the data."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hold:
-    """One draw for so many `windows`, made after looking at `listen` of them, spread evenly over the episode."""
+    """One draw for `windows` windows, made from `listen` of them, spread evenly over the episode."""
 
     windows: int = 1
     listen: int = 1
 
     @property
     def per(self) -> str:
-        """What one draw is for, in a word."""
+        """What one draw covers: a window or an episode."""
         return "window" if self.windows == 1 else "episode"
 
     def heard(self, counts: Counts) -> tuple[NDArray[np.int64], Counts]:
-        """Which of all windows are looked at, where episodes have so many windows each, and how many of each episode.
+        """Which windows a draw looks at, and how many in each episode, for episodes of the given lengths.
 
-        A last episode may be short, and is then heard to its whole length; lengths are public.
+        A last episode may be short, and is then looked at over its own length; lengths are public.
         """
         if counts.max(initial=0) <= self.listen:
             return np.arange(counts.sum()), counts
@@ -34,13 +34,13 @@ class Hold:
 
 
 def _spread(length: int, listen: int) -> NDArray[np.int64]:
-    """The middles of `listen` equal parts, or every place where there are no more than that."""
+    """The middles of `listen` equal parts, or every place if there are no more than `listen`."""
     parts = min(length, listen)
     return (2 * np.arange(parts, dtype=np.int64) + 1) * length // (2 * parts)
 
 
 def run_lengths(episodes: NDArray[np.int64]) -> Counts:
-    """How many windows each episode has, from the episode of each window, in order."""
+    """The number of windows of each episode, from the episode of each window, in order."""
     if not len(episodes):
         return np.empty(0, dtype=np.int64)
     borders = np.flatnonzero(np.diff(episodes)) + 1

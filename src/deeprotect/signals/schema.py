@@ -1,4 +1,4 @@
-"""What a stream looks like: channels, rate and window length; public facts only."""
+"""The schema of a stream: channels, rate and window length; public facts only."""
 
 import math
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Schema:
 
     @cached_property
     def _hash(self) -> int:
-        """Once: live streams look schemas up all the time."""
+        """Computed once: live streams use schemas as keys all the time."""
         return hash((self.channels, self.rate_hz, self.window))
 
     @cached_property
@@ -65,7 +65,7 @@ class Schema:
 
     @property
     def dim(self) -> int:
-        """Values in one window (the paper's dim x)."""
+        """The number of values in one window (the paper's dim x)."""
         return self.window * len(self.channels)
 
     @cached_property
@@ -78,7 +78,7 @@ class Schema:
 
     @cached_property
     def middle(self) -> Floats:
-        """The window (time, channel) in units that says nothing: the middle of the public range."""
+        """A window (time, channel) in units without information: the middle of the public range."""
         return self.unscale(np.full((self.window, len(self.channels)), 0.5))
 
     def scale(self, samples: Floats) -> Floats:
@@ -89,7 +89,7 @@ class Schema:
         return np.asarray(scaled)
 
     def unscale(self, scaled: Floats) -> Floats:
-        """From [0, 1] back to units, inside the range and on the sensor's resolution: post-processing."""
+        """Map [0, 1] back to units, clipped to the range and rounded to the sensor's resolution: post-processing."""
         samples = self.low + np.clip(scaled, 0.0, 1.0) * (self.high - self.low)
         return np.clip(self._snap(samples), self.low, self.high)
 
@@ -102,7 +102,7 @@ class Schema:
 
     @cached_property
     def _resolutions(self) -> list[tuple[float, slice]]:
-        """Resolutions that are known, each with the neighbouring channels that share it."""
+        """Known resolutions, each with the neighbouring channels that share it."""
         found, start = [], 0
         for resolution, several in groupby(channel.resolution for channel in self.channels):
             start, first = start + len(list(several)), start
