@@ -78,9 +78,10 @@ def _command(command: Any, name: str) -> Iterator[str]:
         yield f"## {name}"
         yield "\n\n".join(_paragraph(each) for each in (command.help or "").replace("\b\n", "").split("\n\n"))
         context = command.context_class(command)
-        if rows := [_row(each, context) for each in command.params if each.name != "help"]:
+        if rows := [_row(each, context) for each in command.params if each.name != "help" and not each.hidden]:
             yield "\n".join(["| | |", "|---|---|", *rows])
-    for inner, one in getattr(command, "commands", {}).items():
+    shown = {inner: one for inner, one in getattr(command, "commands", {}).items() if not one.hidden}
+    for inner, one in shown.items():
         yield from _command(one, f"{name} {inner}")
 
 

@@ -58,10 +58,10 @@ _AVX512 = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 
 
 def _choose_kernels(processor: str = "/proc/cpuinfo") -> None:
-    """OpenBLAS knows processors by their numbers, and takes slower kernels for one that is newer than itself.
+    """Select OpenBLAS kernels: it knows processors by number, and uses slower kernels for newer ones.
 
-    It is told which to take where the processor has all that these need; it asks when numpy is imported, and never
-    again. Released numbers do not depend on it: no sum in a network is rounded. docs/performance.md
+    The choice must be made before numpy is imported. Released numbers do not depend on it, because sums in networks are
+    exact. docs/performance.md
     """
     if "numpy" in sys.modules or "OPENBLAS_CORETYPE" in os.environ:
         return
@@ -78,12 +78,12 @@ _choose_kernels()
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first used, so that `import deeprotect` costs nothing."""
+    """Import on first use, so that `import deeprotect` costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module 'deeprotect' has no attribute '{name}'")
     return getattr(import_module(_HOMES.get(name, "deeprotect.api")), name)
 
 
 def __dir__() -> list[str]:
-    """For completion: also what is not imported yet."""
+    """Names for completion, including those not imported yet."""
     return sorted({*globals(), *__all__})

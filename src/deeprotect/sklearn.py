@@ -28,12 +28,12 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     """Rows are windows in units, flattened (index = time * channels + channel); y holds the labels.
 
     policy: a policy, its path or a dictionary; without one, a row is one channel with a public range of 0 to 1, and y
-    is what may be inferred. The columns of y are the policy's useful inferences, so that an app behind it learns from
-    the same y; those of `sensitive`, an argument of fit, its sensitive ones.
-    epsilon, mechanism, feature_extractor, max_epochs: instead of the policy's, for a search over them.
+    is the useful label. The columns of y are the policy's useful inferences, so that an app behind it learns from the
+    same y; those of `sensitive`, an argument of fit, are its sensitive ones.
+    epsilon, mechanism, feature_extractor, max_epochs: replace the policy's, so that a search can vary them.
     ledger, stream, person, app: as for `Protector.protect`.
 
-    Every transform draws anew and costs ε for each draw; where the policy holds draws, rows follow each other in time.
+    Every transform makes fresh draws, each at cost ε; if the policy holds draws, rows must be consecutive in time.
 
     Examples:
         >>> import numpy as np
@@ -73,7 +73,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.app = app
 
     def fit(self, X: Any, y: Any, sensitive: Any = None) -> Self:
-        """Learn from windows (row, value); y and `sensitive` are (row,) or (row, inference), None where one is missing.
+        """Learn from windows (row, value); y and `sensitive` are (row,) or (row, inference), None if missing.
 
         In a pipeline: `fit(X, y, windowprotector__sensitive=people)`, or by metadata routing after
         `set_fit_request(sensitive=True)`, which cross-validation and searches split like y.
@@ -94,7 +94,7 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Released windows (row, value): fresh draws, whatever was released before."""
+        """Release windows (row, value) with fresh draws, independent of earlier releases."""
         check_is_fitted(self)
         _check_numbers(X)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
@@ -116,13 +116,13 @@ class WindowProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # noise is the operating system's, whatever the seed
+        tags.non_deterministic = True  # noise comes from the operating system, whatever the seed
         tags.target_tags.required = True
         return tags
 
 
 def _check_numbers(X: Any) -> None:
-    """A frame of rows, with text beside its numbers, would be refused with a cell of it in the message."""
+    """Refuse text columns first: scikit-learn's message would contain a cell."""
     text = [str(name) for name, kind in getattr(X, "dtypes", {}).items() if kind.kind not in "iufb"]
     if text:
         raise ValueError(
@@ -133,7 +133,7 @@ def _check_numbers(X: Any) -> None:
 
 @contextmanager
 def _scikit_learn_errors() -> Iterator[None]:
-    """Wrong input under the name by which scikit-learn knows it."""
+    """Raise scikit-learn's usual types for wrong input."""
     try:
         yield
     except InputError as error:
@@ -152,7 +152,7 @@ def _labels(given: Any, names: Sequence[str], what: str) -> dict[str, Labels]:
     columns = np.asarray([] if given is None else given, dtype=object)
     columns = columns.reshape(len(columns), -1 if columns.size else 0)
     if columns.shape[1] != len(names):
-        way = "; say fit(X, y, sensitive=labels)" if what == "sensitive" and not columns.size else ""
+        way = "; use fit(X, y, sensitive=labels)" if what == "sensitive" and not columns.size else ""
         named = f"the policy names {len(names)}: {', '.join(names)}"
         raise ValueError(f"{what} has {columns.shape[1]} columns; {named}{way}")
     if not names:
@@ -164,7 +164,7 @@ def _labels(given: Any, names: Sequence[str], what: str) -> dict[str, Labels]:
 
 
 def _windows(rows: Floats, labels: dict[str, Labels], policy: Policy) -> LabelledWindows:
-    """Rows in their order, as windows of one recording."""
+    """Rows, in order, as windows of one recording."""
     schema, places = policy.schema(), np.arange(len(rows))
     samples = schema.scale(rows.reshape(len(rows), schema.window, -1))
     return LabelledWindows(

@@ -163,7 +163,7 @@ def test_labels_leave_only_when_they_are_asked_for_and_the_release_says_so(prote
     assert research.table["activity"].to_pylist() == table["activity"].to_pylist()
     assert "note" not in research.table.column_names, "labels of the policy, and nothing else"
     assert (plain.labels, research.labels) == ((), ("activity",))
-    assert "labels released as they are: activity" in repr(research)
+    assert "labels released unchanged: activity" in repr(research)
     assert "labels" not in repr(plain)
     assert "activity" in research.unchanged
     with pytest.raises(errors.TableError, match="none of the labels that labels=True asks for: “activity”"):

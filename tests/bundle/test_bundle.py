@@ -1,5 +1,6 @@
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
@@ -178,7 +179,7 @@ def test_encode_and_decode_keep_the_shape_of_windows(bundle):
 
 def test_a_network_leaves_the_number_of_threads_as_it_was(monkeypatch):
     libraries = [Library(1), Library(4)]
-    monkeypatch.setattr(network, "_blas", lambda: libraries)
+    monkeypatch.setattr(network, "_blas", lambda: [(each.get, each.set) for each in libraries])
     with suppress(RuntimeError), network.one_thread():
         assert [each.threads for each in libraries] == [1, 1]
         raise RuntimeError
@@ -189,8 +190,31 @@ class Library:
     def __init__(self, threads):
         self.threads = threads
 
-    def get_num_threads(self):
+    def get(self):
         return self.threads
 
-    def set_num_threads(self, threads):
+    def set(self, threads):
         self.threads = threads
+
+
+def test_whichever_thread_runs_a_network_numpy_multiplies_in_one_thread():
+    """threadpoolctl 3.8 lets the first thread alone set the number."""
+    with network.one_thread():
+        pass
+    libraries = network._blas()
+    before = [get() for get, _ in libraries]
+    try:
+        for _, set_threads in libraries:
+            set_threads(2)
+        with ThreadPoolExecutor(1) as other:
+            inside, after = other.submit(_inside).result(), [get() for get, _ in libraries]
+    finally:
+        for (_, set_threads), threads in zip(libraries, before, strict=True):
+            set_threads(threads)
+    assert inside == [1] * len(libraries)
+    assert after == [2] * len(libraries)
+
+
+def _inside():
+    with network.one_thread():
+        return [get() for get, _ in network._blas()]

@@ -67,10 +67,8 @@ def test_the_operator_loosens_and_a_bundle_without_limits_does_not(folder, deepr
     deeprotect("protect", "limited", "walk.csv", "out.csv", *LEDGER)
     refused = deeprotect("protect", "protector", "walk.parquet", "more.csv", *LEDGER)
     assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert "deeprotect budget LEDGER --person NAME --limit per_hour=EPSILON" in refused.stderr
-    said = deeprotect(
-        "budget", "spent.db", "--person", "ann", "--limit", "per_hour=none", "--limit", "in_all=600"
-    ).stdout
+    assert "deeprotect budget limit LEDGER PERSON per_hour=EPSILON" in refused.stderr
+    said = deeprotect("budget", "limit", "spent.db", "ann", "per_hour=none", "in_all=600").stdout
     assert "  left: 350 of in_all = 600\n" in said
     assert "per_hour" not in said
     assert deeprotect("protect", "protector", "walk.parquet", "more.csv", *LEDGER).returncode == 0
@@ -80,17 +78,20 @@ def test_the_operator_loosens_and_a_bundle_without_limits_does_not(folder, deepr
 
 def test_limits_may_be_set_before_anything_is_charged(deeprotect):
     deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)
-    said = deeprotect("budget", "spent.db", "--person", "bob", "--limit", "in_all=7").stdout
+    said = deeprotect("budget", "limit", "spent.db", "bob", "in_all=7").stdout
     assert said.splitlines()[1:] == ["  left: 7 of in_all = 7"]
 
 
 WRONG = {
-    "a limit of nobody": (("budget", "l.db", "--limit", "in_all=3"), "add --person NAME"),
-    "a limit of an app": (("budget", "l.db", "--person", "a", "--app", "b", "--limit", "in_all=3"), "without --stream"),
-    "a limit of another name": (("budget", "l.db", "--person", "a", "--limit", "in_al=3"), "as in in_all=100"),
-    "a limit that is none": (("budget", "l.db", "--person", "a", "--limit", "in_all=nan"), "as in in_all=100"),
-    "a limit without end": (("budget", "l.db", "--person", "a", "--limit", "in_all=inf"), "as in in_all=100"),
-    "a limit of nothing": (("budget", "l.db", "--person", "a", "--limit", "in_all=0"), "as in in_all=100"),
+    "limits in the words of before": (
+        ("budget", "l.db", "--limit", "in_all=3"),
+        "`deeprotect budget limit LEDGER PERSON",
+    ),
+    "a limit of another name": (("budget", "limit", "l.db", "a", "in_al=3"), "as in in_all=100"),
+    "a limit that is none": (("budget", "limit", "l.db", "a", "in_all=nan"), "as in in_all=100"),
+    "a limit without end": (("budget", "limit", "l.db", "a", "in_all=inf"), "as in in_all=100"),
+    "a limit of nothing": (("budget", "limit", "l.db", "a", "in_all=0"), "as in in_all=100"),
+    "limits of no ledger": (("budget", "limit", "no.db", "a", "in_all=3"), "no.db: no such ledger"),
     "no such ledger": (("budget", "no.db"), "no.db: no such ledger"),
     "no ledger at all": (("budget", "walk.csv"), "walk.csv: not a ledger of DEEProtect"),
     "an unknown address": (("budget", "mysql://x/y"), "give a file's name, or postgresql+psycopg://"),
@@ -131,7 +132,7 @@ def test_charges_are_exported_archived_and_forgotten(folder, deeprotect):
 
 
 @pytest.mark.parametrize(
-    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is no time; say a number and a unit")]
+    ("age", "said"), [("1 d", "keep 2 days or more"), ("soon", "'soon' is not a duration; give a number and a unit")]
 )
 def test_too_young_an_age_or_none_is_said_in_one_line(deeprotect, age, said):
     deeprotect("protect", "protector", "walk.csv", "out.csv", *LEDGER)

@@ -165,7 +165,7 @@ def test_a_fault_of_ours_says_where_and_never_what_stood_in_a_cell(folder, deepr
     monkeypatch.setattr("deeprotect.release.tables.read_rows", fault)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stderr.count("\n")) == (70, 1)
-    assert "a fault of deeprotect itself (ValueError at tables.py:" in done.stderr
+    assert "internal error (ValueError at tables.py:" in done.stderr
     assert "Sekrit" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""`filter` as a long-running child of another program: Telegraf's processors.execd, a shell."""
+"""`protect --format` as a long-running child of another program: Telegraf's processors.execd, a shell."""
 
 import json
 import os
@@ -9,7 +9,8 @@ import sys
 import pytest
 
 T0, STEP = 1_700_000_000 * 10**9, 10**8
-COMMAND = [sys.executable, "-c", "from deeprotect.cli import main; main()", "filter", "protector"]
+COMMAND = [sys.executable, "-c", "from deeprotect.cli import main; main()", "protect", "protector", "-", "-"]
+LINES = ("--format", "line-protocol")
 CANARY = "1.2345678"
 
 
@@ -37,7 +38,7 @@ def started(folder):
 
 
 def test_as_a_child_of_telegraf_it_answers_with_line_protocol_while_its_input_is_open(started):
-    child = started()
+    child = started(*LINES)
     for first in (0, 4):
         child.stdin.write(lines(first, 4, x=CANARY))
         child.stdin.flush()
@@ -52,7 +53,7 @@ def test_as_a_child_of_telegraf_it_answers_with_line_protocol_while_its_input_is
 
 
 def test_a_term_signal_ends_it_without_what_still_waits(started):
-    child = started()
+    child = started(*LINES)
     child.stdin.write(lines(0, 6))
     child.stdin.flush()
     assert len([child.stdout.readline() for _ in range(4)]) == 4
@@ -63,7 +64,7 @@ def test_a_term_signal_ends_it_without_what_still_waits(started):
 
 
 def test_a_reader_that_is_gone_ends_it(started):
-    child = started()
+    child = started(*LINES)
     child.stdout.close()
     child.stdin.write(lines(0, 40))
     child.stdin.flush()
@@ -74,7 +75,7 @@ def test_a_reader_that_is_gone_ends_it(started):
 
 
 def test_what_cannot_be_read_is_told_on_standard_error_and_the_exit_code_says_so(started):
-    child = started("--form", "json")
+    child = started("--format", "json")
     sent = lines(0, 4) + f"walk {CANARY}\n".encode() + f'{{"acc_x": "{CANARY}"}}\n'.encode() + lines(4, 4)
     out, errors = child.communicate(sent)
     assert [json.loads(each)["time"] for each in out.splitlines()] == [T0 + k * STEP for k in range(8)]
@@ -89,7 +90,7 @@ def test_wrong_options_end_it_before_anything_is_read(started):
         (("--stream", "watch"), b"add --ledger"),
         (("--key", "nothing.pem"), b"nothing.pem"),
     ):
-        child = started(*options)
+        child = started(*LINES, *options)
         out, errors = child.communicate(lines(0, 8))
         assert (out, child.returncode) == (b"", 2)
         assert what in errors
@@ -98,7 +99,7 @@ def test_wrong_options_end_it_before_anything_is_read(started):
 @pytest.mark.long
 def test_a_ledger_remembers_what_a_pipe_has_cost(started, folder, deeprotect):
     for _ in range(2):
-        child = started("--ledger", "ledger.sqlite", "--stream", "watch", "--app", "fitness")
+        child = started(*LINES, "--ledger", "ledger.sqlite", "--stream", "watch", "--app", "fitness")
         out, _ = child.communicate(lines(0, 8))
         assert len(out.splitlines()) == 8
     told = deeprotect("budget", "ledger.sqlite", "--json").stdout
@@ -107,7 +108,25 @@ def test_a_ledger_remembers_what_a_pipe_has_cost(started, folder, deeprotect):
 
 
 def test_a_field_that_is_no_channel_of_the_bundle_is_refused(started):
-    child = started("--field", "zz=imu.ax")
+    child = started(*LINES, "--field", "zz=imu.ax")
     out, errors = child.communicate(lines(0, 4))
     assert (child.returncode, out) == (2, b"")
     assert b"--field zz: there is no such channel; there are: acc_x, acc_y" in errors
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("protect protector walk.csv out.csv --format json", "--format json is for a pipe"),
+        ("protect protector - - --format json --keep-names", "--keep-names is not for --format"),
+        ("protect protector - - --time ms", "give --format, too"),
+        ("filter protector --form json", "`filter` is now `deeprotect protect BUNDLE - - --format line-protocol`"),
+        ("gateway register admin --database x", "`register admin` is now `deeprotect gateway token admin`"),
+        ("gateway token person", "give a name with person"),
+        ("gateway token admin anna", "give a name with person"),
+    ],
+)
+def test_what_does_not_go_together_or_has_another_name_now_is_one_line(deeprotect, line, says):
+    done = deeprotect(*line.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr

@@ -12,7 +12,7 @@ from tests.docs.test_commands import check_options
 from deeprotect.cli.app import app
 
 GROUP = typer.main.get_command(app)
-VERBS = sorted(GROUP.commands)
+VERBS = sorted(name for name, command in GROUP.commands.items() if not command.hidden)
 
 
 @pytest.mark.parametrize("columns", ["80", "60", "200"])
@@ -49,7 +49,7 @@ def _examples(verb):
 
 HERE = ("check", "prepare", "init", "train", "describe", "verify", "audit", "protect", "budget", "inferences", "export")
 SMALLER = {"--runs 1000000": "--runs 1000", " --key public.pem": "", "--rate-hz 20 ": "--rate-hz 5 "}
-ELSEWHERE = ("--engine spark",)  # needs Java; tests/engines
+ELSEWHERE = ("--engine spark", "--format")  # needs Java, tests/engines; reads a pipe, test_filter.py
 
 
 @pytest.mark.long

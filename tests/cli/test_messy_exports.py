@@ -141,7 +141,7 @@ def test_thousands_beside_whole_numbers_are_never_read_as_decimals(folder, deepr
     written(folder, "raw.csv", mark.join(["time", "acc_x", "acc_y", "activity"]), row)
     said = deeprotect("check", "raw.csv").stdout
     assert "problem: numbers with thousands separators (acc_x): 40, first at row 1" in said
-    assert "note: numbers such as 1,234 beside whole numbers, read as thousands (acc_x): 1" in said
+    assert "note: numbers such as 1,234 among whole numbers, read as thousands (acc_x): 1" in said
     assert deeprotect("prepare", "raw.csv", "--out", "clean.csv").returncode == 0
     assert set(pa_csv.read_csv(folder / "clean.csv")["acc_x"].to_pylist()) == {-3276.0, -48.0}
     refused = deeprotect("protect", "protector", "raw.csv", "out.csv")
@@ -229,7 +229,7 @@ def test_german_words_are_known_and_a_clock_that_starts_over_is_answered_with_th
     written(folder, "other.csv", "Zeit,äänitys,acc_x,acc_y", lambda n: f"{n % 50 / 10},{n // 50},{n % 3},{n % 4}")
     said = deeprotect("check", "other.csv").stdout
     assert (
-        "problem: places where time starts over: 3, first at row 51; if a column names the recordings, say --map"
+        "problem: places where time starts over: 3, first at row 51; if a column names the recordings, add --map"
         in said
     )
     assert "sorts them" not in said
@@ -242,7 +242,7 @@ def test_other_columns_with_decimal_commas_are_mentioned(folder, deeprotect):
         "note: other columns of numbers with a decimal comma (Neigung): 1" in deeprotect("check", "deutsch.csv").stdout
     )
     done = deeprotect("prepare", "deutsch.csv", "--out", "clean.csv")
-    assert "decimal commas written as points, in a column that is no channel: Neigung" in done.stderr
+    assert "decimal commas written as points, in a column that is not a channel: Neigung" in done.stderr
     assert pa_csv.read_csv(folder / "clean.csv")["Neigung"].to_pylist()[:3] == [0.25, 1.25, 2.25]
 
 

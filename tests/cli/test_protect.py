@@ -30,17 +30,17 @@ def choosing(bundle, **columns):
 def test_recordings_are_numbered_and_a_line_lists_every_column_that_leaves_as_it_is(ready, deeprotect):
     done = deeprotect("protect", "channel", "walk.csv", "out.csv")
     assert done.returncode == 0, done.stderr
-    assert f"leave as they are: time; {NUMBERED}\n" in done.stderr
+    assert f"copied unchanged: time; {NUMBERED}\n" in done.stderr
     assert column(ready, "recording") == [1] * 100 + [2] * 100
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--keep-names",), "leave as they are: time, recording\n"),
-        (("--relative-time",), f"no column leaves as it is; {NUMBERED}\n"),
-        (("--relative-time", "--keep-names"), "leave as they are: recording\n"),
-        (("--map", "time=", "--map", "recording="), "no column leaves as it is\n"),
+        (("--keep-names",), "copied unchanged: time, recording\n"),
+        (("--relative-time",), f"no column is copied unchanged; {NUMBERED}\n"),
+        (("--relative-time", "--keep-names"), "copied unchanged: recording\n"),
+        (("--map", "time=", "--map", "recording="), "no column is copied unchanged\n"),
     ],
 )
 def test_the_line_says_what_was_asked_for(folder, deeprotect, options, says):
@@ -71,7 +71,7 @@ def test_the_operator_chooses_and_the_line_says_so(folder, deeprotect, bundle):
     pa_csv.write_csv(walk(40, recordings=1), folder / "one.csv")
     choosing(bundle, recording="activity2").save(folder / "choosing")
     done = deeprotect("protect", "choosing", "one.csv", "out.csv", "--keep-names", "--map", "recording=note")
-    assert "leave as they are: time, note\n" in done.stderr
+    assert "copied unchanged: time, note\n" in done.stderr
     assert set(column(folder, "note")) == {"private"}
 
 

@@ -66,8 +66,8 @@ def test_another_table_is_protected_after_the_command_that_the_refusal_says(deep
 @pytest.mark.parametrize(
     ("units", "rate_hz", "said"),
     [
-        ({"Acceleration": "m/s^2", "Gyroscope": "rad/s"}, 50, "no column is user_acceleration_x"),
-        (PHYPHOX, 25, "recorded at about 25 Hz, and samples are not made up"),
+        ({"Acceleration": "m/s^2", "Gyroscope": "rad/s"}, 50, "there is no column user_acceleration_x"),
+        (PHYPHOX, 25, "recorded at about 25 Hz, and samples are never invented"),
         (PHYPHOX | {"Acceleration": "m/s^2"}, 25, "recorded at about 25 Hz"),  # with gravity in it: not taken for it
         (PHYPHOX | {"Gyroscope": "m"}, 50, "is in m, not rad/s"),
         (PHYPHOX | {"User Acceleration": "m/s^2"}, 50, "confirm with --map user_acceleration_x="),

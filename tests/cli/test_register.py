@@ -17,7 +17,7 @@ def register(deeprotect, folder):
     )
 
     def run(*words):
-        verbs = ("list", "revoke", "rotate", "events", "resume", "confirm-clock")
+        verbs = ("list", "revoke", "rotate", "events", "resume", "confirm-clock", "token")
         return deeprotect("gateway", *(() if words[0] in verbs else ("register",)), *words, *DATABASE)
 
     return run
@@ -75,10 +75,20 @@ def test_what_is_revoked_is_no_longer_listed(register):
 
 
 def test_the_admins_token_replaces_the_one_before(register, folder):
-    first, second = (register("admin").stdout.strip() for _ in range(2))
+    first, second = (register("token", "admin").stdout.strip() for _ in range(2))
     registry = Registry.existing(str(folder / "gateway.sqlite"))
     assert registry.is_admin(second)
     assert not registry.is_admin(first)
+
+
+def test_a_person_and_metrics_get_links_of_their_own(register, folder):
+    register("device", "watch", "--person", "anna")
+    page = register("token", "person", "anna", "--at", "https://gate.example/").stdout.strip()
+    metrics = register("token", "metrics").stdout.strip()
+    registry = Registry.existing(str(folder / "gateway.sqlite"))
+    assert registry.linked("person", page.removeprefix("https://gate.example/me/")) == "anna"
+    assert registry.linked("metrics", metrics) is not None
+    assert "nobody" in register("token", "person", "nobody").stderr
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ NOT_TEXT = {
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(9), "unpack it first"),
     "noise": (bytes(range(128, 256)) * 9 + bytes(9), "it is not text"),
     "a zero byte": (ROWS + b"3.14159,0,\0Sekrit\n", "it is not text"),
-    "gzip cut off": (gzip.compress(ROWS)[:-4], "cut off"),
+    "gzip cut off": (gzip.compress(ROWS)[:-4], "truncated"),
     "gzip damaged": (gzip.compress(ROWS)[:40] + b"Sekrit" * 9, "damaged"),
     "UTF-16 cut off": ("acc_x,acc_y\n3.14159,0\n".encode("utf-16")[:-1], "begins as UTF-16"),
     "letters of nobody": (b"acc_x,acc_y,note\n3.14159,0,\x81\x8d\n", "neither UTF-8, UTF-16 nor Latin"),

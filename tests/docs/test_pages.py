@@ -35,12 +35,14 @@ def test_the_page_of_commands_has_every_command_with_every_option_and_its_help(p
     groups = [("deeprotect", typer.main.get_command(app))]
     while groups:
         name, command = groups.pop()
-        groups += [(f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items()]
+        groups += [
+            (f"{name} {inner}", one) for inner, one in getattr(command, "commands", {}).items() if not one.hidden
+        ]
         if name == "deeprotect":
             continue
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert section, name
-        for parameter in command.params:
+        for parameter in (each for each in command.params if not each.hidden):
             if parameter.name == "help":
                 continue
             shown = parameter.opts if parameter.param_type_name == "option" else [parameter.metavar or parameter.name]

@@ -237,7 +237,7 @@ def test_a_spent_budget_and_a_failing_ledger_are_answered_differently(gateway):
         other.execute("BEGIN IMMEDIATE")
         failing, waiting = (gateway.send("ann", first, 4) for first in (8, 12))
         assert (failing.status_code, waiting.status_code) == (503, 503)
-        assert "the ledger that pays for it cannot be used" in failing.text
+        assert "the ledger is unavailable" in failing.text
         other.execute("ROLLBACK")
     assert gateway.metric("withheld_windows_total", why="budget spent") >= 1
     until(lambda: gateway.send("ann", 400, 8).status_code == 499, "the ledger to be used again")

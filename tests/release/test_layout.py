@@ -153,3 +153,19 @@ def test_what_was_held_back_does_not_leave_after_an_error(monkeypatch):
         sink.write(rows)
         raise KeyError
     assert pipe.getvalue() == b"row\n"
+
+
+def test_columns_of_parquet_have_a_dictionary_where_they_repeat_values_in_what_is_written(tmp_path):
+    repeated, names = np.arange(ROWS) % 50 / 7, pa.array([f"r{row // 1000}" for row in range(ROWS)])
+    table = pa.table({"time": np.arange(ROWS) / 10, "acc_x": repeated, "recording": names})
+    with open_sink(tmp_path / "out.parquet", table.schema) as sink:
+        sink.write(table)
+    group = pa_parquet.ParquetFile(tmp_path / "out.parquet").metadata.row_group(1)
+    assert [group.column(place).has_dictionary_page for place in range(3)] == [False, True, True]
+    assert pa_parquet.read_table(tmp_path / "out.parquet").equals(table)
+
+
+def test_a_parquet_file_without_rows_has_its_columns(tmp_path):
+    with open_sink(tmp_path / "out.parquet", short().schema):
+        pass
+    assert pa_parquet.read_table(tmp_path / "out.parquet").equals(short().schema.empty_table())

@@ -102,9 +102,9 @@ def test_nothing_appears_at_an_address_when_a_release_fails(protector, memory):
     ("source", "out", "says"),
     [
         ("memory://nothing.csv", "out.csv", "no such file"),
-        ("memory://walk.csv", "memory://folder/", "written on this machine"),
-        ("memory://walk.csv", "folder/", "goes into a file"),
-        ("nowhere://walk.csv", "out.csv", "no files are known at nowhere://"),
+        ("memory://walk.csv", "memory://folder/", "an output folder must be local"),
+        ("memory://walk.csv", "folder/", "is released into a file"),
+        ("nowhere://walk.csv", "out.csv", "unknown kind of address, nowhere://"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_in_one_line(

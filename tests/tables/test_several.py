@@ -45,7 +45,7 @@ def test_the_mapped_recording_is_numbered_by_file(files):
     assert read(files, mapping={"recording": "trial"})["trial"].to_pylist()[::2] == ["1/r0", "1/r1"] + [
         f"{number}/r{index}" for number in (2, 3) for index in (0, 1)
     ]
-    with pytest.raises(TableError, match="recordings of their own"):
+    with pytest.raises(TableError, match="each of several files is a recording"):
         read(files, mapping={"recording": ""})
 
 

@@ -103,7 +103,7 @@ def test_a_needed_column_that_unpacks_too_far_is_refused_in_one_line(protector, 
     monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
     table = pa.table({**samples(), name: pa.array(["y" * 4000] * ROWS)})
     source = write(table, tmp_path / "in.parquet", **_plain(".parquet"))
-    with pytest.raises(TableError, match="unpacks to more than 1 MB; write it in smaller ones") as refused:
+    with pytest.raises(TableError, match="unpacks to more than 1 MB; write smaller ones") as refused:
         protector.protect(source, tmp_path / "out.parquet")
     assert str(refused.value).isprintable()
     released = protector.protect(source, tmp_path / "out.parquet", map={name: ""})

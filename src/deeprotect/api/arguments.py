@@ -1,4 +1,4 @@
-"""The types of arguments, and a decorator that checks them: a wrong one is an error in one line, before any work."""
+"""Types of arguments, and a decorator that checks them: a wrong one is a one-line error before any work."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -23,15 +23,15 @@ AnyPolicy = Policy | str | PathLike[str] | Mapping[str, Any]
 Names = str | Sequence[str]
 Progress = Callable[[float], None]
 Own = Mapping[str, Any] | str | Sequence[str]
-"""Estimators of the user's own: by name, or MODULE:OBJECT."""
+"""The user's own estimators, by name, or MODULE:OBJECT."""
 
 
 def silent(_: float) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def checked(function: F) -> F:
-    """Arguments are checked against their annotations; nothing is converted, and `Any` takes anything."""
+    """Check arguments against their annotations; nothing is converted, and `Any` accepts anything."""
     form, adapters = signature(function), dict[str, TypeAdapter[Any]]()
 
     @wraps(function)

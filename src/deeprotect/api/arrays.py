@@ -1,4 +1,4 @@
-"""Windows in a numpy array (window, time, channel), and tables in memory: what leaves is of the kind that came in."""
+"""Windows in a numpy array (window, time, channel), and tables in memory: output has the kind of the input."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 def release_array(
     windows: Array, bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int, dry_run: bool
 ) -> tuple[Array | None, ReleaseSummary]:
-    """The windows of one recording, one after the other; held draws count their episodes from the first."""
+    """Release consecutive windows of one recording; held draws count their episodes from the first."""
     _check(windows, bundle.schema)
     rows = windows.reshape(-1, windows.shape[2]).astype(np.float64)
     clipped = tuple(channel.name for channel in largely_outside(rows, bundle.schema))
@@ -59,7 +59,7 @@ def _check(windows: Array, schema: Schema) -> None:
 
 
 def _batches(windows: Array, *, hold: int) -> Iterator[Windows]:
-    """Whole episodes, as many as fit into memory that does not grow with the array."""
+    """Whole episodes, in batches of bounded memory."""
     count, length = max(1, AT_ONCE // hold) * hold, windows.shape[1]
     for start in range(0, len(windows), count):
         samples = windows[start : start + count].astype(np.float64)
@@ -69,15 +69,15 @@ def _batches(windows: Array, *, hold: int) -> Iterator[Windows]:
 
 
 def _typed(samples: NDArray[np.float64], kind: np.dtype[Any]) -> Array:
-    """In the type of the array; what it cannot hold becomes the nearest that it can."""
+    """Convert to the array's type, clipping to its limits."""
     flat = saturated(samples.ravel(), pa.from_numpy_dtype(kind.newbyteorder("=")))
     return np.asarray(flat.to_numpy(zero_copy_only=False).astype(kind).reshape(samples.shape))
 
 
 def like(table: Any, released: pa.Table) -> Any:
-    """Arrow back to the kind of table that came in; an index is made anew, for it may hold anything.
+    """Convert Arrow back to the kind of the input table; indexes are recreated, because they may hold anything.
 
-    A lazy frame comes back lazy, over rows that are drawn already: computing it twice neither draws nor costs again.
+    A lazy frame comes back lazy, over rows that are already drawn: computing it twice neither draws nor costs again.
     """
     library = type(table).__module__.partition(".")[0]
     if library == "polars":

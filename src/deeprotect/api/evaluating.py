@@ -1,4 +1,4 @@
-"""What apps and attackers read of a release: `evaluate`; and the policy that does best for one goal: `tune`."""
+"""`evaluate`: what apps and attackers can infer from a release; `tune`: the best policy for one goal."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,21 +46,21 @@ def evaluate(
     force: bool = False,
     progress: Progress = silent,
 ) -> "Results":
-    """Measure what apps and attackers read of a release, the policy's own first.
+    """Measure what apps and attackers can infer from a release, the policy's own first.
 
     Args:
         policy: A policy, its path or a dictionary; None with `bundle`.
         table: Labelled recordings: a pyarrow, pandas or polars table, or a path, several, a folder or a pattern.
         out: A folder for report.html and results.json.
         bundle: Measure this bundle as it ships, on a table that it was not trained on.
-        sensitive: With `bundle`: labels to attack, too.
+        sensitive: With `bundle`: additional labels to attack.
         mechanism: Only these mechanisms.
         epsilon: The ε of a draw, one or several; by default the policy's, and 1, 2, 5, 10.
-        apps: Apps of your own, scikit-learn estimators by name or "module:object", beside the built-in ones.
-        attackers: Attackers of your own, likewise.
-        methods: Releases of your own, transformers, likewise: docs/evaluation.md#your-own-app-attacker-or-method
+        apps: Your own apps, scikit-learn estimators by name or "module:object", besides the built-in ones.
+        attackers: Your own attackers, in the same form.
+        methods: Your own releases, transformers, in the same form: docs/evaluation.md#your-own-app-attacker-or-method
         split: How test windows are held out: "time", "pieces", "recording" or "group"; `{"session": "2"}`, a column
-            with the values that are tested on; or the windows to train on and to test on, as masks or numbers.
+            with the values to test on; or training and test windows, as masks or numbers.
         group: Rows with the same value of this column stay on one side.
         strangers: Also measure on people, named in this column, whom the protector was not trained on.
         folds: Folds of cross-validation; 1 holds out one part.
@@ -72,9 +72,9 @@ def evaluate(
         show_raw: Show raw samples of one recording in the report, not an average.
         show_names: Name classes that may be people; by default they are numbered.
         map: Which column is the time, the recording, the person or a channel: `{"time": "Timestamp"}`.
-        columns: The names of the columns, for a CSV file without a line of names.
+        columns: The names of the columns, for a CSV file without a header.
         force: Overwrite an earlier report in `out`.
-        progress: Called with the share that is done.
+        progress: Called with the completed share of the work.
     """
     mechanisms, epsilons = _several(mechanism), tuple(epsilon) if isinstance(epsilon, Sequence) else (epsilon,)
     _check_asked(policy, bundle, table, chosen=bool(mechanisms or epsilons or strangers))
@@ -163,7 +163,7 @@ def tune(
         map: As for `evaluate`.
         columns: As for `evaluate`.
         force: Overwrite an earlier report in `out`.
-        progress: Called with the share that is done.
+        progress: Called with the completed share of the work.
     """
     from deeprotect.evaluation.report.report_files import REPORT
     from deeprotect.evaluation.runs.tune import POLICY, Goal
@@ -176,17 +176,17 @@ def tune(
 
 
 def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:
-    """Before the work: a folder that cannot be, or that holds an earlier report."""
+    """Before the work, refuse an impossible folder, or one with an earlier report."""
     output_checks.refuse_unwritable_folder(out)
     if not force:
         output_checks.refuse_existing_in(out, parts)
 
 
 def processes_or_cluster(jobs: int | None, scheduler: str | None) -> int | str:
-    """So many, or one per core; or a cluster elsewhere."""
+    """The number of processes, by default one per core; or a cluster's address."""
     if jobs is not None and scheduler is not None:
-        elsewhere = " is a cluster elsewhere; give one of them"
-        raise InputError(Argument("jobs"), " are processes here, ", Argument("scheduler"), elsewhere)
+        elsewhere = " is a cluster; give one of them"
+        raise InputError(Argument("jobs"), " are local processes, ", Argument("scheduler"), elsewhere)
     return scheduler or (cores() if jobs is None else jobs)
 
 
@@ -201,7 +201,7 @@ def _check_asked(policy: AnyPolicy | None, bundle: FilePath | None, table: Any, 
         raise InputError("give either a POLICY or ", Argument("bundle"), ", which brings its own policy")
     if bundle is not None and chosen:
         chosen_by = (Argument("mechanism"), ", ", Argument("epsilon"), " and ", Argument("strangers"))
-        raise InputError(Argument("bundle"), " is measured as it is; leave out ", *chosen_by)
+        raise InputError(Argument("bundle"), " is measured unchanged; leave out ", *chosen_by)
     if table is None:
         raise ArgumentError("table", "give the labelled recordings to measure on")
     if is_of_paths(table) and "-" in paths_of(table):
@@ -213,7 +213,7 @@ def _several(names: Names) -> tuple[str, ...]:
 
 
 def _command(verb: str, *given: Any, **options: Any) -> str:
-    """The line that does the same again, as far as what was given has a name."""
+    """The command that repeats the call, as far as its arguments have names."""
     words = ["deeprotect", verb, *(str(each) for each in given if isinstance(each, str | Path))]
     for name, value in options.items():
         listed = paths_of(value) if name == "data" and is_of_paths(value) else value

@@ -37,7 +37,7 @@ def check(
         table: A pyarrow, pandas or polars table; a path, an address, a folder, a pattern or several of them.
         policy: Compare the table with it, too: its channels, units, ranges, rate and labels.
         map: Which column is the time, the recording, the person or a channel: `{"time": "Timestamp"}`.
-        columns: The names of the columns, for a CSV file without a line of names.
+        columns: The names of the columns, for a CSV file without a header.
     """
     from deeprotect.tables.checking.check import check as run
 
@@ -58,11 +58,11 @@ def prepare(
     columns: Sequence[str] | None = None,
     force: bool = False,
 ) -> "Counts":
-    """Fix what can be fixed without inventing data: sort, drop, split, resample, convert. Returns what was done.
+    """Fix what can be fixed without inventing data: sort, drop, split, resample, convert. Counts the repairs.
 
     Args:
         table: As for `check`.
-        out: The clean table to write; its suffix says the format.
+        out: The clean table to write; its suffix decides the format.
         rate_hz: Resample to this rate, which must not be above the table's own.
         unit: Units to convert, such as `["acc=m/s2:g"]`: a sensor or a column, its unit, and the new one.
         max_dropped: Refuse if more than this share of the rows would be dropped.
@@ -114,7 +114,7 @@ def init(
         out: A file for the policy, too.
         rate_hz: The sampling rate of a table without a time column.
         window: Samples in a window; by default, two seconds.
-        epsilon: The ε of one draw; by default 5, with `sensitive` 3, with `slots` 11.
+        epsilon: The ε of one draw; by default 5, or 11 with `slots`.
         every: Keep each draw for this long, such as `"30 s"`; by default, one draw per window.
         slots: With `every`: draw a sequence of slots of this length, which may differ.
         map: As for `check`.
@@ -131,9 +131,7 @@ def init(
     if out is not None:
         output_checks.refuse_output(str(out), _files(table), force=force)
         if kind_of(str(out)) in READERS:
-            raise InputError(
-                f"{out}: that is the name of a table, and a policy is TOML; give a name such as policy.toml"
-            )
+            raise InputError(f"{out}: that is a table's name, and a policy is TOML; use a name such as policy.toml")
     kept, hidden = _several(useful), _several(sensitive)
     mapping = ColumnMap.without_policy(map, labels={*kept, *hidden} - {*RESERVED_COLUMNS})
     seen = first_look(table, mapping=mapping, columns=columns)
@@ -172,9 +170,9 @@ def windows(
     map: Mapping[str, str] | None = None,
     columns: Sequence[str] | None = None,
 ) -> "WindowRows":
-    """A labelled table as windows for scikit-learn: X, y and groups, in the order in which `evaluate` takes them.
+    """A labelled table as windows for scikit-learn: X, y and groups, in the order of `evaluate`.
 
-    X is (window, time * channels + channel) in the policy's units, as the apps and attackers of `evaluate` get it.
+    X is (window, time * channels + channel) in the policy's units, as for the apps and attackers of `evaluate`.
 
     Args:
         policy: A policy, its path or a dictionary.
@@ -220,7 +218,7 @@ def audit(
         table: Labelled recordings whose windows are tried as inputs, too.
         out: Draw the attack, too, as a PNG file.
         force: Overwrite `out` if it exists.
-        progress: Called with the share that is done.
+        progress: Called with the completed share of the work.
     """
     from deeprotect.api.protector import Protector
 
@@ -249,7 +247,7 @@ def inferences(name: str | None = None, *, sensor: str | None = None) -> "list[I
 def budget(
     address: FilePath, *, stream: str | None = None, person: str | None = None, app: str | None = None
 ) -> "Statement":
-    """Who has spent what in a ledger, what is left, and when more is available.
+    """Each person's spending in a ledger, what remains, and when more is available.
 
     Args:
         address: The ledger: a file, or postgresql+psycopg://….
@@ -268,7 +266,7 @@ def _mapping(policy: Policy | None, here: Mapping[str, str] | None) -> ColumnMap
 
 
 def _files(table: Any) -> list[str]:
-    """What an output may not replace."""
+    """The inputs that an output must not replace."""
     return paths_of(table) if is_of_paths(table) else []
 
 

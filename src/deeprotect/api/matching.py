@@ -1,4 +1,4 @@
-"""Which columns of a table a ready protector reads; where it cannot, the command to type, or why none would do."""
+"""Match a table's columns to a ready protector's channels, or name the command that converts the table."""
 
 import re
 import shlex
@@ -24,9 +24,10 @@ _LINEAR = re.compile(r"linear|user", re.IGNORECASE)
 def matched(
     paths: Any, bundle: Bundle, *, mapped: Mapping[str, str], columns: Sequence[str] | None
 ) -> Mapping[str, str]:
-    """Which column is which channel, for a table in the protector's units and at its rate; others are refused.
+    """Map channels to columns of a table in the protector's units and at its rate; refuse others.
 
-    Channels are told by sensor and axis, units by what columns say, the rate by time stamps of the first rows.
+    Channels are recognised by sensor and axis, units by column names and metadata, the rate by time stamps of the first
+    rows.
     """
     said = {name: column for name, column in mapped.items() if name in (TIME, RECORDING, PERSON)}
     look = first_look(paths, mapping=ColumnMap.without_policy(said), columns=columns)
@@ -46,7 +47,7 @@ def matched(
 
 
 def _column(channel: Channel, look: CheckReport) -> str:
-    """The column of that very name, or the one column that is the same axis of the same sensor."""
+    """The column with that name, or the only column with the same sensor and axis."""
     names: list[str] = look.schema.names
     if channel.name in names:
         return channel.name
@@ -60,9 +61,9 @@ def _column(channel: Channel, look: CheckReport) -> str:
         line = f"{look.where}: {listed} looks like the protector's {shown}; confirm with "
         raise InputError(line, said)
     raise InputError(
-        f"{look.where}: no column is {shown}; record that sensor, too, say which column it is with ",
+        f"{look.where}: there is no column {shown}; record that sensor, too, name its column with ",
         said,
-        ", or take another protector: see `deeprotect protectors`",
+        ", or use another protector: see `deeprotect protectors`",
     )
 
 
@@ -75,7 +76,7 @@ def _kind(name: str) -> tuple[str, str | None, bool] | None:
 
 
 def _units(places: Mapping[Channel, str], look: CheckReport) -> Iterator[str]:
-    """`prepare` has channels under the protector's names."""
+    """Unit conversions to type; `prepare` uses the protector's channel names."""
     for channel, column in places.items():
         stated = unit_in(column) or (stated_unit(look.schema.field(column)) if column in look.schema.names else None)
         known = spelt(stated) if stated else None
@@ -93,7 +94,7 @@ def _rate(look: CheckReport, wanted: float) -> Iterator[str]:
         return
     if look.rate_hz < wanted:
         raise InputError(
-            f"{look.where}: recorded at about {look.rate_hz:g} Hz, and samples are not made up; this protector "
+            f"{look.where}: recorded at about {look.rate_hz:g} Hz, and samples are never invented; this protector "
             f"needs {wanted:g} Hz or more"
         )
     yield from ("--rate-hz", f"{wanted:g}")

@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False)
 class Release(ReleaseSummary, Generic[T]):
-    """A released table of the kind that came in, None where it was written; with what it cost. `print` shows no sample.
+    """A released table of the input's kind, None if it was written; with its cost. `print` shows no sample.
 
     Examples:
         >>> import pyarrow as pa
@@ -67,7 +67,7 @@ class Release(ReleaseSummary, Generic[T]):
     """
 
     table: T = field(kw_only=True)
-    labels: tuple[str, ...] = field(default=(), kw_only=True)  # that left as they were, because `labels` asked for it
+    labels: tuple[str, ...] = field(default=(), kw_only=True)  # released unchanged, because of `labels`
 
     @classmethod
     def of(cls, table: T, summary: ReleaseSummary) -> Self:
@@ -75,7 +75,7 @@ class Release(ReleaseSummary, Generic[T]):
 
     def __repr__(self) -> str:
         behind = printable(", ".join(self.dropped), 200) or "nothing"
-        labels = f"; labels released as they are: {printable(', '.join(self.labels), 200)}" if self.labels else ""
+        labels = f"; labels released unchanged: {printable(', '.join(self.labels), 200)}" if self.labels else ""
         return f"<{self.rows} released rows; {self.cost}; left out: {behind}{labels}>"
 
 
@@ -103,7 +103,7 @@ class ProtectOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, repr=False)
 class Protector:
-    """Stands between a recording and an app; every release draws fresh randomness from the operating system.
+    """Sits between a recording and an app; every release draws fresh randomness from the operating system.
 
     Examples:
         >>> import pyarrow as pa
@@ -120,7 +120,7 @@ class Protector:
         >>> protector
         <Protector for “activity”; sensitive: everything else; laplace, ε = 5 ldp per window>
         >>> release = protector.protect(table)
-        >>> release.table.num_rows, release.table.column_names  # labels stay behind
+        >>> release.table.num_rows, release.table.column_names  # labels are dropped
         (160, ['acc_x'])
         >>> print(release.cost)
         ldp: ε = 5 per window, ε = 200 for the whole stream (40 windows)
@@ -146,9 +146,9 @@ class Protector:
             policy: A policy, its path or a dictionary.
             table: A pyarrow, pandas or polars table; or a path, several, a folder or a pattern.
             map: Which column is the time, the recording, the person or a channel: `{"time": "Timestamp"}`.
-            columns: The names of the columns, for a CSV file without a line of names.
+            columns: The names of the columns, for a CSV file without a header.
             quick: Train a few epochs only, for a first look; the card says so.
-            progress: Called with the share that is done.
+            progress: Called with the completed share of the work.
         """
         from deeprotect.policy.policy import quick as shortened
         from deeprotect.training.fitting.fit import fit
@@ -158,9 +158,10 @@ class Protector:
 
     @checked
     def enrol(self, table: Any, *, map: Mapping[str, str] | None = None, columns: Sequence[str] | None = None) -> Self:
-        """A protector that reads one new person better, from seconds of their labelled data; needs the `train` extra.
+        """Adapt to one new person with seconds of their labelled data; needs the `train` extra.
 
-        The promise is the same one: ε-LDP does not rest on the encoder. The new bundle tells about that person.
+        The guarantee stays the same, because ε-LDP does not depend on the encoder. The new bundle reveals something
+        about that person.
 
         Args:
             table: As for `train`.
@@ -174,7 +175,7 @@ class Protector:
     @classmethod
     @checked
     def load(cls, bundle: FilePath, *, key: FilePath | None = None) -> Self:
-        """One that was saved, or a ready one by its name, "activity".
+        """Load a saved protector, or a ready one by its name, such as "activity".
 
         Args:
             bundle: A folder or a zip file, or the name of a ready protector.
@@ -188,7 +189,7 @@ class Protector:
 
     @checked
     def save(self, out: FilePath, *, sign: FilePath | None = None, force: bool = False) -> None:
-        """Write the bundle: what a release needs, without the recordings.
+        """Write the bundle: everything a release needs, without the recordings.
 
         Args:
             out: A folder, or a zip file when the name ends in .zip.
@@ -212,7 +213,7 @@ class Protector:
 
     @property
     def epsilon(self) -> float:
-        """Of one draw: one for each window, or for as long as the policy holds it."""
+        """ε of one draw, which covers a window, or as long as the policy holds it."""
         return self.bundle.mechanism.event.epsilon
 
     @property
@@ -221,15 +222,15 @@ class Protector:
 
     @property
     def mechanism(self) -> str:
-        """The name of what was chosen, where the policy left the choice."""
+        """The name of the chosen mechanism, if the policy left the choice."""
         return self.bundle.mechanism.name
 
     @checked
     def describe(self, *, html: bool = False) -> str:
-        """The model card: what may be inferred, what is promised, what is not.
+        """The model card: what may be inferred, what is guaranteed, what is not.
 
         Args:
-            html: As a page, not as text.
+            html: Return a page instead of text.
         """
         return card_page(self.bundle) if html else card(self.bundle)
 
@@ -256,7 +257,7 @@ class Protector:
             table: Labelled recordings whose windows are tried as inputs, too.
             out: Draw the attack, too, as a PNG file.
             force: Overwrite `out` if it exists.
-            progress: Called with the share that is done.
+            progress: Called with the completed share of the work.
         """
         from deeprotect.auditing.audit import audit
         from deeprotect.evaluation.report.figures import write_audit
@@ -299,34 +300,34 @@ class Protector:
         dry_run: bool = False,
         progress: Progress = silent,
     ) -> Release[Any]:
-        """Release a table, and say what it cost and what stayed behind.
+        """Release a table; the result includes its cost and the dropped columns.
 
         Args:
-            table: A pyarrow, pandas or polars table, which comes back as the same kind; a path, a folder, a pattern or
+            table: A pyarrow, pandas or polars table, which is returned as the same kind; a path, a folder, a pattern or
                 several of them; or an array of windows (window, time, channel) of one recording.
-            out: A file, written whole or not at all and in constant memory; several inputs go into it as one table. Or
-                a folder, into which files go one by one: a run that was broken off goes on when it is called again.
-                '-' and '-' are standard input and output, where rows leave as their windows, or episodes, fill.
-            map: Which columns are meant, `{"time": "Timestamp"}`. Time and recording are those of these very names
-                where it does not say; nothing else leaves as it is.
-            columns: The names of the columns, for a CSV file without a line of names.
-            keep_names: Recordings, and files and folders of a data set, leave under their names, not as 1, 2, … .
-            relative_time: Time counts from the beginning of each recording.
-            labels: For research on a table of one's own: the policy's labels leave as they are, beside the released
-                samples. Whoever has them has what is to be hidden; no guarantee covers them.
-            ledger: Remembers charges and draws: what `Protector.ledger` opens; or its address, a file or
-                postgresql+psycopg://…, together with `stream`. Without one nothing is kept.
+            out: A file, written atomically and in constant memory; several inputs are released into it as one table. Or
+                a folder, written file by file: an interrupted run resumes when it is called again. '-' and '-' are
+                standard input and output, where rows are released once their windows, or episodes, are full.
+            map: Names of columns, `{"time": "Timestamp"}`. By default, time and recording are the columns with these
+                names; nothing else is released unchanged.
+            columns: The names of the columns, for a CSV file without a header.
+            keep_names: Keep the names of recordings, and of files and folders; by default they become 1, 2, … .
+            relative_time: Count time from the start of each recording.
+            labels: For research on your own table: release the policy's labels unchanged, with the samples. They are
+                exactly what a release should hide; no guarantee covers them.
+            ledger: Records charges and draws: a ledger from `Protector.ledger`, or its address, a file or
+                postgresql+psycopg://…, together with `stream`. Without one nothing is recorded.
             stream: The name of this stream in the ledger.
-            person: Who the data is about. Without it, the people in the table's column of that name, or the one that
-                `map` says, are charged each on their own account.
+            person: The person the data is about. By default, each person in the table's `person` column, or the one
+                in `map`, is charged on an account of their own.
             app: The app that gets the release.
-            allow_without_ldp: Release even where somebody has limits and a draw has no LDP bound, which no limit can
-                count; the ledger says that it was allowed.
-            workers: Threads that encode; by default one per core but one.
-            force: Overwrite what exists; an input never.
-            dry_run: Read and check everything, and say what it would cost; draw, charge and write nothing. What a
-                ledger remembers costs nothing more, so that with one this is the most that it can cost.
-            progress: Called with the share that is done.
+            allow_without_ldp: Release despite limits even if draws have no LDP bound, so that no limit can count them;
+                the ledger records the permission.
+            workers: Encoding threads; by default all cores but one.
+            force: Overwrite existing files, but never an input.
+            dry_run: Read and check everything, and return the cost; draw, charge and write nothing. Draws in a ledger
+                cost nothing more, so with a ledger this is an upper bound.
+            progress: Called with the completed share of the work.
         """
         if ready.comes_with_package(self.bundle.digest) and is_of_paths(table) and STANDARD not in paths_of(table):
             map = matched(table, self.bundle, mapped=map or {}, columns=columns)
@@ -369,15 +370,15 @@ class Protector:
         app: str | None = None,
         allow_without_ldp: bool = False,
     ) -> LiveStream:
-        """A live stream: push samples as they come, get released ones back, each when its window is full.
+        """A live stream: push samples as they arrive, and get each back released when its window is full.
 
-        Where draws are held, a draw is made once the first windows of its episode are there, which leave then. A script
-        leaves once its episode is over.
+        A held draw is made, and its windows released, once the first windows of its episode are complete. A script is
+        released when its episode is over.
 
         Args:
-            listen_to: The windows that inform a held draw: the "beginning" of its episode, or those "before" it, the
-                last ones of the episode before, so that no window waits.
-            listen: How many windows inform a held draw; by default the policy's number, or else three.
+            listen_to: The windows that a held draw observes: the "beginning" of its episode, or those "before" it, the
+                last ones of the previous episode, so that no window waits.
+            listen: How many windows a held draw observes; by default the policy's number, or else three.
             ledger: As for `protect`.
             stream: As for `protect`.
             person: As for `protect`.
@@ -405,9 +406,9 @@ class Protector:
         Charges are kept within the person's limits, which the policy's budget may tighten.
 
         Args:
-            address: A file, which is made where there is none, or postgresql+psycopg://….
+            address: A file, which is created if it does not exist, or postgresql+psycopg://….
             stream: The name of the stream.
-            person: Who the data is about; by default, the stream is a person of its own.
+            person: The person the data is about; by default, the stream counts as a person of its own.
             app: The app that gets the release.
             allow_without_ldp: As for `protect`.
         """
@@ -420,7 +421,7 @@ class Protector:
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        """The columns that a training table has beside its samples."""
+        """Columns that a training table has in addition to its samples."""
         inferences = self.policy.inferences
         return (*inferences.useful, *inferences.sensitive)
 
@@ -437,7 +438,7 @@ class Protector:
         return card_fragment(self.bundle)
 
     def __copy__(self) -> Self:
-        return self  # nothing in it changes
+        return self  # immutable
 
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         return self
@@ -454,11 +455,11 @@ class Protector:
         made_with_first_draw: bool,
         dry_run: bool,
     ) -> Ledger:
-        """The ledger that was given or named, or one that forgets."""
+        """The given or named ledger, or one in memory."""
         address = ledger if isinstance(ledger, str | PathLike) else None
         account = Account.at(address, stream, person=person, app=app)
         if address is not None and out is not None and Path(address).resolve() == Path(out).resolve():
-            raise InputError(f"{out}: it is the ledger, which a release never replaces; choose another name")
+            raise InputError(f"{out}: it is the ledger, and a release never replaces it; choose another name")
         if address is not None and account is not None:
             if dry_run or (made_with_first_draw and "://" not in str(address) and not Path(address).exists()):
                 from deeprotect.release.ledger.stored import LaterLedger
@@ -471,9 +472,9 @@ class Protector:
             return MemoryLedger(price)
         assert isinstance(ledger, Ledger)
         if allowed:
-            raise InputError("this ledger is open already; say ", Argument("allow_without_ldp"), " where it is opened")
+            raise InputError("this ledger is already open; pass ", Argument("allow_without_ldp"), " when you open it")
         if replace(ledger.price, allowed=False) != price:
-            raise InputError("this ledger was opened with another protector; use `ledger` of the one that releases")
+            raise InputError("this ledger was opened with another protector; use `ledger` of this one")
         return ledger
 
 
@@ -487,7 +488,7 @@ def _write(source: Any, out: str, releasing: Releasing, *, force: bool, dry_run:
     live = out == STANDARD and inputs == [STANDARD]
     with nullcontext() if out == STANDARD or is_address(out) else alone(Path(out)):
         if not force:
-            refuse_existing(out)  # by now: another run may have ended since
+            refuse_existing(out)  # again: another run may have ended meanwhile
         with (
             releasing(STANDARD if live else source, live=live) as tables,
             open_pipe(tables.schema) if live else open_sink(out, tables.schema) as sink,
@@ -518,6 +519,6 @@ def _write_folder(
 
 def _refuse_beside_an_array(out: FilePath | None, columns: object) -> None:
     if out is not None:
-        raise InputError("an array of windows is given back, not written; leave `out` away")
+        raise InputError("an array of windows is returned, not written; leave out `out`")
     if columns:
-        raise InputError("an array has no columns; leave map, columns, keep_names, relative_time and labels away")
+        raise InputError("an array has no columns; leave out map, columns, keep_names, relative_time and labels")

@@ -4,11 +4,11 @@ Windows of one episode share a draw, and nothing with other episodes: each sum i
 If the code is a script, sums are over slots, and the script with the largest total support is chosen.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from threading import Lock
 from typing import Any, Self
 
@@ -76,6 +76,10 @@ class Network:
         if not self.layers:
             return rows.reshape(len(rows), self.inputs)
         _keep_freed_memory()
+        if len(rows) == 1:
+            with np.errstate(all="ignore"), one_thread():
+                made = self._prepared.step(rows.astype(np.float32).reshape(self.inputs, 1), None)
+            return made.astype(np.float64).reshape(1, self.outputs)
         result, rows_last = np.empty((len(rows), self.outputs)), (*range(1, rows.ndim), 0)
         with np.errstate(all="ignore"), one_thread():
             for start, end in pairwise(self._borders(len(rows))):
@@ -98,29 +102,35 @@ class Network:
         return cls(read_layers(listed, tensors), inputs)
 
 
-class _OneThread:
-    """Limits BLAS to one thread: for products of blocks, a second one costs four times the time and gains nothing.
+_GetThreads = Callable[[], int]
+_SetThreads = Callable[[int], object]
 
-    The limit is the process's: the first to enter sets it, the last to leave restores it.
+
+class _OneThread:
+    """Products of blocks are too small for a second thread, which would take four times the processor time for nothing.
+
+    The number of threads is the process's: the first to enter lowers it, the last to leave restores it.
     """
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
-        self._before: list[tuple[Any, int]] = []
+        self._before: list[tuple[_SetThreads, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                # threadpoolctl's own limit queries every library, which takes longer than a window.
-                self._before = [(library, library.get_num_threads()) for library in _blas()]
-                _set_threads((library, 1) for library, threads in self._before if threads != 1)
+                for get, set_threads in _blas():
+                    if (threads := get()) != 1:
+                        self._before.append((set_threads, threads))
+                        set_threads(1)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
-            if not self._inside:
-                _set_threads((library, threads) for library, threads in self._before if threads != 1)
+            while self._before and not self._inside:
+                set_threads, threads = self._before.pop()
+                set_threads(threads)
 
 
 _ONE_THREAD = _OneThread()
@@ -128,11 +138,6 @@ _ONE_THREAD = _OneThread()
 
 def one_thread() -> AbstractContextManager[None]:
     return _ONE_THREAD
-
-
-def _set_threads(wanted: Iterable[tuple[Any, int]]) -> None:
-    for library, threads in wanted:
-        library.set_num_threads(threads)
 
 
 @cache
@@ -143,11 +148,23 @@ def _keep_freed_memory() -> None:
 
 
 @cache
-def _blas() -> tuple[Any, ...]:
-    """The libraries behind numpy's products, as they are loaded when the first network runs."""
+def _blas() -> tuple[tuple[_GetThreads, _SetThreads], ...]:
+    """How to get and set the threads of the libraries behind numpy's products, as loaded when the first network runs.
+
+    OpenBLAS is asked directly. threadpoolctl finds it, but takes longer than a window to ask it, and since 3.7 it
+    ignores every thread but the one that set a number first.
+    """
     from threadpoolctl import ThreadpoolController
 
-    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+    return tuple(map(_threads_of, ThreadpoolController().select(user_api="blas").lib_controllers))
+
+
+def _threads_of(library: Any) -> tuple[_GetThreads, _SetThreads]:
+    for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+        get = getattr(library.dynlib, f"{prefix}openblas_get_num_threads{suffix}", None)
+        if get is not None:
+            return get, getattr(library.dynlib, f"{prefix}openblas_set_num_threads{suffix}")
+    return library.get_num_threads, library.set_num_threads
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,8 @@ class _Budget(TyperGroup):
 
 
 budget = typer.Typer(
-    help="Show who has spent what and what is left; export, archive or forget old entries.\n\n\b\nExample:\n"
-    "  deeprotect budget ledger.sqlite --person anna",
+    help="Show who has spent what and what is left; set limits; export, archive or forget old entries.\n\n\b\n"
+    "Example:\n  deeprotect budget ledger.sqlite --person anna",
     cls=_Budget,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -48,37 +48,48 @@ def show(
     stream: Annotated[str | None, Option(metavar="NAME", help="Only this stream.")] = None,
     person: Annotated[str | None, Option(metavar="NAME", help="Only this person's streams.")] = None,
     app: Annotated[str | None, Option(metavar="NAME", help="Only what this app was given.")] = None,
-    limit: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=EPSILON", help="Set a limit for --person: per_hour, per_day or in_all."),
-    ] = None,
+    limit: Annotated[list[str] | None, Option(hidden=True)] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show who has spent what, what is left, and when more is available; totals count all apps, which may collude.
 
-    The tightest limits that bundles ask for apply to a person. --limit replaces one: in_all=100, or in_all=none.
-
     Example: deeprotect budget ledger.sqlite --person anna
     """
     from deeprotect import api
-    from deeprotect.release.ledger.database import Database
-    from deeprotect.release.ledger.people import set_limits
 
-    if limit and (person is None or stream is not None or app is not None):
-        raise InputError(
-            "--limit is for all that leaves about one person; add --person NAME, without --stream or --app"
-        )
-    changes = dict(map(_stated, limit or ()))
-    if person is not None and changes:
-        from deeprotect.privacy.size_limits import check_names
-
-        check_names([person], "the name of a person")
-        set_limits(Database.existing(ledger), person, changes)
+    if limit:
+        raise InputError("limits are set with `deeprotect budget limit LEDGER PERSON in_all=100`")
     found = api.budget(ledger, stream=stream, person=person, app=app)
     if as_json:
         typer.echo(json_text(found.to_json()))
         return
     for line in lines(found):
+        typer.echo(line)
+
+
+def limit(
+    ledger: LedgerAddress,
+    person: Annotated[str, Argument(metavar="PERSON", help="Whose; the name of the stream where none was given.")],
+    limits: Annotated[
+        list[str],
+        Argument(metavar="NAME=EPSILON", help="per_hour, per_day or in_all, as in in_all=100; in_all=none ends it."),
+    ],
+) -> None:
+    """Set or end a person's limits, which hold over all streams and apps, and show what is left.
+
+    The tightest limits that bundles ask for apply to a person; only this command loosens them.
+
+    Example: deeprotect budget limit ledger.sqlite anna per_day=40 in_all=none
+    """
+    from deeprotect import api
+    from deeprotect.privacy.size_limits import check_names
+    from deeprotect.release.ledger.database import Database
+    from deeprotect.release.ledger.people import set_limits
+
+    changes = dict(map(_stated, limits))
+    check_names([person], "the name of a person")
+    set_limits(Database.existing(ledger), person, changes)
+    for line in lines(api.budget(ledger, person=person)):
         typer.echo(line)
 
 
@@ -123,6 +134,7 @@ def forget(ledger: LedgerAddress, older_than: OlderThan) -> None:
 
 for _verb, _summary in (
     (show, "Who has spent what; `deeprotect budget LEDGER` does the same."),
+    (limit, "Set or end a person's limits."),
     (export, "Write all charges as a table."),
     (archive, "Move old charges out of the ledger into a table."),
     (forget, "Remove old draws; they are never made again."),
@@ -137,7 +149,9 @@ def age(text: str) -> timedelta:
     try:
         return timedelta(seconds=float(seconds(text)))
     except (ValueError, OverflowError):
-        raise InputError(f"'{printable(text)}' is no time; say a number and a unit, as in '90 d' or '36 h'") from None
+        raise InputError(
+            f"'{printable(text)}' is not a duration; give a number and a unit, as in '90 d' or '36 h'"
+        ) from None
 
 
 def _stated(text: str) -> "tuple[str, Fraction | None]":
@@ -150,7 +164,7 @@ def _stated(text: str) -> "tuple[str, Fraction | None]":
     except (ValueError, OverflowError):
         epsilon = Fraction(0)
     if name not in SPANS or (epsilon is not None and epsilon <= 0):
-        raise InputError(f"--limit '{printable(text)}': say {', '.join(SPANS)} = ε above 0, or none; as in in_all=100")
+        raise InputError(f"'{printable(text)}': say {', '.join(SPANS)} = ε above 0, or none; as in in_all=100")
     return name, epsilon
 
 

@@ -160,13 +160,13 @@ def _exported(target: str, bundle: "Bundle", folder: Path) -> Iterator[str]:
         targets.export_browser(bundle, folder)
         script = folder / targets.EMBEDDED / targets.SCRIPT
         yield f"{folder / targets.EXTENSION}: load it in chrome://extensions (developer mode, load unpacked)"
-        yield f"{script}: for a site that embeds it; about.html beside it says what that is worth"
+        yield f"{script}: for a site that embeds it; about.html beside it explains its limits"
     elif target == "device":
         digest = targets.export_device(bundle, folder)
         yield f"{folder / PROTECTOR}: import it into an app beside the npm package deeprotect"
         yield f"{folder / targets.SCRIPT}: the same package as one script, for an app that hosts an engine"
-        yield f"SHA-256 {digest}: pin it where the file is fetched from elsewhere"
+        yield f"SHA-256 {digest}: pin it if the file is fetched from elsewhere"
     else:
         targets.export_onnx(bundle, folder)
         manifest = folder / targets.MANIFEST
-        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} says how to draw and what to show"
+        yield f"{folder / targets.ENCODER}: windows in, codes out; {manifest} explains how to draw and what to show"

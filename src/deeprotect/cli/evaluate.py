@@ -59,15 +59,15 @@ def evaluate(
     ] = None,
     apps: Annotated[
         list[str] | None,
-        Option("--app", metavar="MODULE:OBJECT", help="Also an app of your own, a scikit-learn estimator; repeatable."),
+        Option("--app", metavar="MODULE:OBJECT", help="Also your own app, a scikit-learn estimator; repeatable."),
     ] = None,
     attackers: Annotated[
         list[str] | None,
-        Option("--attacker", metavar="MODULE:OBJECT", help="Also an attacker of your own, likewise; repeatable."),
+        Option("--attacker", metavar="MODULE:OBJECT", help="Also your own attacker, an estimator; repeatable."),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        Option("--method", metavar="MODULE:OBJECT", help="Also a release of your own, a transformer; repeatable."),
+        Option("--method", metavar="MODULE:OBJECT", help="Also your own release method, a transformer; repeatable."),
     ] = None,
     split: Annotated[
         str,
@@ -111,7 +111,7 @@ def evaluate(
     from deeprotect.cli.printing import print_seconds, results_table
 
     if apps or attackers or methods:
-        sys.path.insert(0, str(Path.cwd()))  # where modules named here are looked for; a script does not look there
+        sys.path.insert(0, str(Path.cwd()))  # for the user's modules; scripts do not search the current folder
     with bar("evaluating") as progress:
         results = api.evaluate(table=given.pop("data"), **given, progress=progress)
     results_table(results.to_json())
@@ -141,7 +141,7 @@ def tune(
     columns: Columns = None,
     force: Force = False,
 ) -> None:
-    """Propose ε, hold or script, window and mechanism for one goal; exit code 1 if nothing that was tried meets it.
+    """Propose ε, hold or script, window and mechanism for one goal; exit code 1 if no tried policy meets it.
 
     Example: deeprotect tune walk.csv policy.toml --accuracy 0.9 --out tuned
 

@@ -111,35 +111,40 @@ def app(
     shown_once(f"its token, for {at.rstrip('/')}/out and the header Authorization: Bearer TOKEN", token)
 
 
-def person(
-    name: Annotated[str, typer.Argument(metavar="PERSON", help="Somebody who has a stream here.")],
+def token(
+    kind: Annotated[
+        Literal["person", "metrics", "admin"],
+        typer.Argument(
+            metavar="KIND", help="person, for their own page; metrics, to read /metrics; or admin, for the console."
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Of person: somebody who has a stream here.")
+    ] = None,
     database: DatabaseAddress = DATABASE,
     at: Gateway = HERE,
 ) -> None:
-    """Make the address of a person's own page: what apps may infer, what they got, what is left, pause and stop.
+    """Make a new token; the earlier one stops working.
 
-    An earlier address stops working.
+    person NAME: the address of their own page, which shows what apps may infer, what they got and what is left, and has
+    pause and stop. metrics: reads /metrics from another machine, and nothing else. admin: opens the console; its
+    sessions end.
 
-    Example: deeprotect gateway register person anna
+    Example: deeprotect gateway token person anna
     """
-    token = registry_at(database).new_link("person", name)
-    shown_once("their page, for them alone", f"{at.rstrip('/')}/me/{token}")
+    if (kind == "person") != (name is not None):
+        raise InputError("give a name with person, and with nothing else: `deeprotect gateway token person anna`")
+    registry = registry_at(database)
+    if kind == "admin":
+        shown_once("the console's token", registry.new_admin())
+    elif name is None:
+        shown_once("for the header Authorization: Bearer TOKEN", registry.new_link("metrics"))
+    else:
+        shown_once("their page, for them alone", f"{at.rstrip('/')}/me/{registry.new_link('person', name)}")
 
 
-def metrics(database: DatabaseAddress = DATABASE) -> None:
-    """Make a token that reads /metrics from another machine and nothing else; an earlier token stops working.
-
-    Example: deeprotect gateway register metrics
-    """
-    shown_once("for the header Authorization: Bearer TOKEN", registry_at(database).new_link("metrics"))
-
-
-def admin(database: DatabaseAddress = DATABASE) -> None:
-    """Make a new admin token for the console; the earlier one stops working, and its sessions end.
-
-    Example: deeprotect gateway register admin --database gateway.sqlite
-    """
-    shown_once("the console's token", registry_at(database).new_admin())
+def _moved(context: typer.Context) -> None:
+    raise InputError(f"`register {context.info_name}` is now `deeprotect gateway token {context.info_name}`")
 
 
 def registry_at(database: str) -> "Registry":
@@ -286,11 +291,9 @@ def happened(
 for _under, _name, _verb, _summary in (
     (register, "device", device, "Register a device; prints its address."),
     (register, "app", app, "Register an app for a stream; prints its token."),
-    (register, "person", person, "Make a person's own page; prints its address."),
-    (register, "metrics", metrics, "Make a token that only reads metrics."),
-    (register, "admin", admin, "Make a new admin token for the console."),
     (gateway, "serve", serve.serve, "Run the gateway between sensors and apps."),
     (gateway, "list", listing, "List devices and apps."),
+    (gateway, "token", token, "Make a token: a person's page, metrics, the console."),
     (gateway, "rotate", rotate, "Replace an address or token; the old one works for a while."),
     (gateway, "revoke", revoke, "Revoke an address or token."),
     (gateway, "resume", resume, "Resume a person's stopped stream."),
@@ -299,7 +302,11 @@ for _under, _name, _verb, _summary in (
     (gateway, "replay", replay.replay, "Replay a table as if it were live."),
 ):
     _under.command(_name, help=with_examples(_verb), short_help=_summary)(_verb)
-gateway.add_typer(register, name="register", short_help="Register devices, apps, people and admins.")
+for _name in ("person", "metrics", "admin"):
+    register.command(_name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
+        _moved
+    )
+gateway.add_typer(register, name="register", short_help="Register devices and apps.")
 
 
 def _pushed(app: "App") -> str | None:

@@ -1,4 +1,4 @@
-"""What commands print: help, JSON, progress, and tables for people; rich is imported when it prints."""
+"""Output of commands: help, JSON, progress, and tables for people; rich is imported when it prints."""
 
 import json
 import math
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deeprotect.policy.repository import Inference, Repository
 
 Verb = Callable[..., Any]
-_AS_IT_STANDS = "\b\n"  # before a paragraph that is not to be wrapped anew
+_AS_IT_STANDS = "\b\n"  # before a paragraph that must not be rewrapped
 
 
 def with_examples(verb: Verb) -> str:
-    """The docstring; an example can be copied as it is shown."""
+    """The docstring, with its example ready to copy."""
     text = cleandoc(verb.__doc__ or "")
     return text.replace("\n\nExample: ", f"\n\n{_AS_IT_STANDS}Example:\n  ")
 
@@ -40,7 +40,8 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def bar(title: str, console: "Console | None" = None) -> Iterator[Callable[[float], None]]:
-    """On a terminal, with the time so far and the time left; silence when piped. Gives a function of the share done."""
+    """A progress bar on a terminal, with elapsed and remaining time; silent when piped. Returns a function of the
+    share."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
@@ -54,7 +55,7 @@ def bar(title: str, console: "Console | None" = None) -> Iterator[Callable[[floa
         console=console,
         transient=True,
         disable=not console.is_terminal,
-        speed_estimate_period=math.inf,  # steps can take minutes: what is left goes as all that is done went
+        speed_estimate_period=math.inf,  # steps can take minutes: estimate from the whole run so far
     )
     with shown as progress:
         task = progress.add_task(title, total=1.0)
@@ -62,11 +63,11 @@ def bar(title: str, console: "Console | None" = None) -> Iterator[Callable[[floa
 
 
 def inferences_table(inferences: "Sequence[Inference]", repository: "Repository") -> None:
-    """One row per inference: its name, what it tells, and the sensors that reveal it."""
+    """One row per inference: its name, what it reveals, and the sensors that reveal it."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", "what it tells", "sensors that reveal it", "works")
+    table = Table("name", "what it reveals", "sensors that reveal it", "works")
     for name, each in repository.inferences.items():
         if each in inferences:
             sensors = ", ".join(sensor.replace("_", " ") for sensor in each.revealing_sensors)
@@ -75,7 +76,7 @@ def inferences_table(inferences: "Sequence[Inference]", repository: "Repository"
 
 
 def inference_card(inference: "Inference", repository: "Repository") -> None:
-    """One inference with the works behind each sensor."""
+    """One inference, with the publications for each sensor."""
     from rich.console import Console
 
     console = Console()
@@ -105,7 +106,7 @@ def datasets_table(entries: "Sequence[DatasetEntry]") -> None:
 
 
 def protector_lines(facts: dict[str, Any]) -> Iterator[str]:
-    """What a ready protector is for, what it reads, and how well it does for people whom it never met."""
+    """A ready protector's purpose, input, and accuracy on unseen people."""
     useful, found = ", ".join(facts["useful"]), facts["new_people"]
     yield f"{facts['name']}: an app may infer {useful}; {facts['promise']} ({facts['seconds_per_draw']:g} s)"
     units: dict[str, list[str]] = {}
@@ -114,7 +115,7 @@ def protector_lines(facts: dict[str, Any]) -> Iterator[str]:
     listed = "; ".join(f"{', '.join(names)} in {unit}" for unit, names in units.items())
     yield f"  reads, at {facts['rate_hz']:g} Hz: {listed}"
     for name in (each for each in found if f"{each}_raw" in found):
-        read = "an app that knows raw data" if name in facts["useful"] else "an attacker who learnt from their releases"
+        read = "an app trained on raw data" if name in facts["useful"] else "an attacker trained on their releases"
         numbers = f"{found[name]:.3f}, raw {found[f'{name}_raw']:.3f}, guessing {found[f'{name}_guessing']:.3f}"
         yield f"  - {name} of people in no training table, read by {read}: {numbers}"
     for line in facts["measured"]:
@@ -123,7 +124,7 @@ def protector_lines(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def results_table(results: dict[str, Any]) -> None:
-    """Mechanisms × ε, a line each: how often apps and attackers are right; what they start from stands above."""
+    """Mechanisms × ε, one per line: accuracy of apps and attackers; raw windows and chance are above."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -167,7 +168,7 @@ def results_table(results: dict[str, Any]) -> None:
 
 
 def shown_row(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The policy's own row, or else the one with an ε that apps read best."""
+    """The policy's own row, or else the row with an ε on which apps are most accurate."""
     own = [row for row in rows if row.get("own")]
     with_epsilon = [row for row in rows if row["epsilon"] is not None]
     return (
@@ -182,7 +183,7 @@ def named(row: Mapping[str, Any]) -> str:
 
 
 def own_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What the user's own apps read of each row."""
+    """Accuracy of the user's own apps on each row."""
     for row in rows:
         for name, one in row["useful"].items():
             for app, read in one["apps"].items():
@@ -192,7 +193,7 @@ def own_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def whole_lines(row: Mapping[str, Any]) -> Iterator[str]:
-    """Of one row, what attackers read who have a whole recording, beside those of a single window."""
+    """For one row, accuracy of attackers with a whole recording, compared with a single window."""
     for name, one in row["sensitive"].items():
         whole = one.get("whole")
         if whole is not None:
@@ -206,20 +207,20 @@ def whole_lines(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def new_people_lines(people: Mapping[str, Any]) -> Iterator[str]:
-    """People whom the protector was not trained on, beside people whom it knows; attackers know both."""
+    """Accuracy on people unknown to the protector and on known people; attackers know both."""
     if not people:
         return
     met, new = people["met"], people["strangers"]
     for name, one in new["useful"].items():
         known = met["useful"][name]
         yield (
-            f"{quoted(name)} of new people, whom the protector has never met: app {one['app']:.3f} (raw "
-            f"{one['clean']:.3f}); of people whom it knows {known['app']:.3f} (raw {known['clean']:.3f})"
+            f"{quoted(name)} of new people: app {one['app']:.3f} (raw "
+            f"{one['clean']:.3f}); of known people {known['app']:.3f} (raw {known['clean']:.3f})"
         )
     for name, one in new["sensitive"].items():
         known = met["sensitive"][name]
         yield (
-            f"{quoted(name)} of new people: attacker {one['adaptive']:.3f}{_whole(one)}; of people whom it knows "
+            f"{quoted(name)} of new people: attacker {one['adaptive']:.3f}{_whole(one)}; of known people "
             f"{known['adaptive']:.3f}{_whole(known)}"
         )
 
@@ -232,7 +233,7 @@ MOST_CLASSES = 12
 
 
 def recall_lines(row: Mapping[str, Any]) -> Iterator[str]:
-    """Of one row, each class that an app reads; of many those that it reads worst."""
+    """Recall of each class in one row; with many classes, the worst ones."""
     for name, one in row["useful"].items():
         if not (recall := one["recall"]):
             continue
@@ -245,7 +246,7 @@ def recall_lines(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def error_lines(one: Mapping[str, Any]) -> Iterator[str]:
-    """Of the first row, how far readings of a number are off."""
+    """Errors of a numeric inference's predictions in the first row."""
     if one.get("unit") is None:
         return
     said = {"mae_clean": "app on raw windows", "mae": "released", "mae_coder": "coder before any noise"}
@@ -263,6 +264,6 @@ def number(value: float | None) -> str:
 
 
 def print_seconds(seconds: Mapping[str, float]) -> None:
-    """On standard error, longest first: results are on standard output, and repeat."""
+    """Print to standard error, longest first, because standard output holds only reproducible results."""
     parts = [f"{stage} {spent:.0f} s" for stage, spent in sorted(seconds.items(), key=lambda part: -part[1])]
     print(f"time, over all processes: {', '.join(parts)}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 from deeprotect.cli.budget import remembered
 from deeprotect.cli.bundles import BundlePath, Key
+from deeprotect.cli.filtering import Field, Format, LineTime, Measurement, release_lines
 from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.tables import READ, WRITTEN, Columns, Force, Map, named, pairs
 from deeprotect.errors import ClippedWarning, InputError, printable
@@ -160,6 +161,10 @@ def protect(
         bool, Option("--dry-run", help="Check the input and print the total cost; draw, charge and write nothing.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print the summary as JSON, on standard error.")] = False,
+    form: Format = None,
+    field: Field = None,
+    time: LineTime = None,
+    measurement: Measurement = None,
     engine: Annotated[
         Literal["here", "spark"], Option(help="Run on this machine or on Spark (folders of Parquet, or table:NAME).")
     ] = "here",
@@ -175,7 +180,13 @@ def protect(
 
     Only time and recording leave unchanged: the columns of these names, or those that --map names.
 
+    With --format, readings are released one by one in a pipe, for Telegraf, Redpanda Connect, Vector, Fluent Bit and
+    shell scripts. Readings of one stream must arrive in order of time. They leave when their draw is made, without tags
+    and other fields.
+
     Example: deeprotect protect protector walk.csv released.csv --relative-time
+
+    Example: deeprotect protect protector - - --format line-protocol --ledger spent.db --stream watch
 
     Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
@@ -183,16 +194,21 @@ def protect(
     from deeprotect.tables.data_set import is_folder
 
     protector = Protector.load(bundle, key=key)
+    alone: dict[str, Any] = {"columns": columns, "force": force, "workers": workers, "json": as_json}
+    alone |= {"dry_run": dry_run, "labels": labels}
+    of_lines: dict[str, Any] = {"field": field, "time": time, "measurement": measurement}
+    if form is not None:
+        if (sources, output, engine) != (["-"], "-", "here"):
+            raise InputError(f"--format {form} is for a pipe: deeprotect protect {bundle} - - --format {form}")
+        _refuse_with("--format", **alone, map=mapped, keep_names=keep_names, relative_time=relative_time)
+        who: Any = {"ledger": ledger, "stream": stream, "person": person, "app": app}
+        live = protector.stream(**who, allow_without_ldp=allow_without_ldp)
+        release_lines(protector, live, form, **of_lines)
+        return
+    if any(of_lines.values()):
+        raise InputError("--field, --time and --measurement are for lines in a pipe; give --format, too")
     if engine == "spark":
-        _refuse_on_spark(
-            columns=columns,
-            force=force,
-            workers=workers,
-            as_json=as_json,
-            allow_without_ldp=allow_without_ldp,
-            dry_run=dry_run,
-            labels=labels,
-        )
+        _refuse_with("--engine spark", **alone, allow_without_ldp=allow_without_ldp)
         names = {"ledger": ledger, "stream": stream, "person": person, "app": app or ""}
         passing = {"map": pairs(mapped), "keep_names": keep_names, "relative_time": relative_time}
         _on_spark(protector.bundle, sources, output, master=master, **names, **passing)
@@ -224,7 +240,7 @@ def protect(
     by_file = is_folder(output)
     if summary.labels:
         shown = printable(", ".join(summary.labels), 1000)
-        typer.echo(f"warning: labels leave as they are, for research on your own table: {shown}", err=True)
+        typer.echo(f"warning: labels are released unchanged, for research on your own table: {shown}", err=True)
     if dry_run:
         for line in (*_beside(summary, by_file=by_file), *_planned(summary, by_file=by_file, ledger=ledger)):
             typer.echo(line, err=True)
@@ -237,10 +253,10 @@ def protect(
         typer.echo(line, err=True)
 
 
-def _refuse_on_spark(**given: Any) -> None:
+def _refuse_with(option: str, **given: Any) -> None:
     for name, value in given.items():
         if value:
-            raise InputError(f"--{name.removeprefix('as_').replace('_', '-')} is not for --engine spark; leave it out")
+            raise InputError(f"--{name.replace('_', '-')} is not for {option}; leave it out")
 
 
 def _on_spark(bundle: "Bundle", sources: list[str], output: str, *, master: str | None, **options: Any) -> None:
@@ -266,7 +282,7 @@ def _beside(summary: "ReleaseSummary", *, by_file: bool) -> Iterator[str]:
     unchanged = printable(", ".join(summary.unchanged), 1000)
     order = ", file by file" if by_file else ""
     numbered = f"; recordings are numbered 1, 2, … in the order of the table{order}" if summary.renumbered else ""
-    yield f"leave as they are: {unchanged}{numbered}" if unchanged else f"no column leaves as it is{numbered}"
+    yield f"copied unchanged: {unchanged}{numbered}" if unchanged else f"no column is copied unchanged{numbered}"
 
 
 def _planned(summary: "ReleaseSummary", *, by_file: bool, ledger: str | None) -> Iterator[str]:

@@ -32,7 +32,7 @@ def replay(
     every: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Time between two messages.")] = 0.2,
     form: Annotated[
         Form,
-        typer.Option("--format", help="What messages look like; sensor-logger needs --policy, for the units."),
+        typer.Option("--format", help="The format of messages; sensor-logger needs --policy, for the units."),
     ] = "rows",
     recording: Annotated[str | None, typer.Option(metavar="NAME", help="Only this recording.")] = None,
     policy: PolicyPath = None,
@@ -86,7 +86,7 @@ async def _play(
     played: "Played",
     loop: bool,
 ) -> None:
-    """Once, or until it is stopped; the table is opened anew each time."""
+    """Play once, or until stopped; the table is reopened each time."""
     player = None
     async with way as send:
         with bar("playing") as progress:
@@ -99,13 +99,13 @@ async def _play(
 
 def _refuse(table: str, *, to: str | None, mqtt: str | None, topic: str | None, unmeasured: bool, loop: bool) -> None:
     if (to is None) == (mqtt is None):
-        raise InputError("say where to: --to ADDRESS, or --mqtt URL with --topic TOPIC")
+        raise InputError("give a destination: --to ADDRESS, or --mqtt URL with --topic TOPIC")
     if (mqtt is None) != (topic is None):
         raise InputError("--mqtt and --topic go together; give both")
     if unmeasured:
         raise InputError("--format sensor-logger needs the units of the channels; give --policy")
     if loop and table == "-":
-        raise InputError("standard input cannot be read again; leave --loop out")
+        raise InputError("standard input cannot be read again; leave out --loop")
 
 
 def _told(played: "Played", *, answered: bool) -> str:

@@ -1,4 +1,4 @@
-"""Running a command so that every mistake, failure or signal ends in one line and the right exit code."""
+"""Running a command so that every mistake, failure or signal ends with one line and the right exit code."""
 
 import errno
 import logging
@@ -21,12 +21,13 @@ from deeprotect.errors import DeeprotectError, printable
 
 _BY = {"SIGINT": "Ctrl-C", "SIGTERM": "a TERM signal", "SIGHUP": "the terminal, which closed"}
 _SIGNALS = tuple(number for name in _BY if (number := getattr(signal, name, None)) is not None)
-SHELL_SIGNAL = 128  # shells show the end by a signal as this and its number
+SHELL_SIGNAL = 128  # shells report a signal as 128 plus its number
 BROKEN_PIPE = SHELL_SIGNAL + 13
 
 
 class StoppedError(BaseException):
-    """A signal asked for the end. Like KeyboardInterrupt it is no Exception, so that nothing takes it for a failure."""
+    """A signal ended the program. Like KeyboardInterrupt it is not an Exception, so that no handler treats it as a
+    failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -39,9 +40,9 @@ class StoppedError(BaseException):
 
 @contextmanager
 def signals_as_errors() -> Iterator[None]:
-    """Ctrl-C, TERM and HUP unwind the work as an error would, so that nothing is left half-written or running.
+    """Turn Ctrl-C, TERM and HUP into errors, so that nothing is left half-written or running.
 
-    Those that come meanwhile are ignored. What `nohup` ignores stays so.
+    Further signals meanwhile are ignored, and so are those that `nohup` ignores.
     """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     heeded = [number for number, handler in before.items() if handler != signal.SIG_IGN]
@@ -72,15 +73,16 @@ _DEVICE = {
 
 
 def run(app: typer.Typer, program: str = "deeprotect") -> int:
-    """The exit code: 0 done, 1 it does not hold, or not now, 2 wrong input or a missing extra, 70 a fault of ours.
+    """The exit code: 0 done, 1 a check failed or the budget is spent, 2 wrong input or a missing extra, 70 an internal
+    error.
 
-    74: the disk failed; 128 + n: ended by signal n.
+    74: a disk error; 128 + n: ended by signal n.
     """
     try:
         with signals_as_errors(), warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: _show(str(message))
             code = _invoke(app, program)
-            sys.stdout.flush()  # here, where a failure can be said
+            sys.stdout.flush()  # here, where a failure can be reported
             return code
     except typer.Exit as stop:
         return stop.exit_code
@@ -100,10 +102,10 @@ def run(app: typer.Typer, program: str = "deeprotect") -> int:
 
 
 def _invoke(app: typer.Typer, program: str) -> int:
-    """What `app()` does, without its own idea of endings: it keeps silent on Ctrl-C and on a closed pipe."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # "building the font cache" would be a second line
+    """Like `app()`, but without its silence on Ctrl-C and on a closed pipe."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # hides "building the font cache"
     command = typer.main.get_command(app)
-    command._main_shell_completion(ctx_args={}, prog_name=program)  # ends here if a shell asks how a line may go on
+    command._main_shell_completion(ctx_args={}, prog_name=program)  # ends here for shell completion
     with command.make_context(program, sys.argv[1:]) as context:
         return int(command.invoke(context) or 0)
 
@@ -118,12 +120,12 @@ def _system_failure(failure: OSError) -> int:
 
 
 def _show(message: str) -> None:
-    """A warning in one line, without the place in our code."""
+    """Print a warning in one line, without a source location."""
     print("deeprotect: warning:", printable(" ".join(message.split()), LONGEST_LINE), file=sys.stderr)
 
 
 def _forget_unwritten() -> None:
-    """What could not be written to standard output is not tried again when the interpreter ends."""
+    """Discard unwritten standard output, which the interpreter would try to write again at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -131,20 +133,18 @@ def _forget_unwritten() -> None:
 
 
 def _own_fault(fault: Exception) -> int:
-    """Where it happened and what it was, but not its message: that may quote a cell."""
+    """Report where the error happened and its type, but not its message, which may quote a cell."""
     if isinstance(fault, ModuleNotFoundError) and not (fault.name or "").startswith("deeprotect"):
         return _say(f"{fault.name} is not installed; run: pip install 'deeprotect[{_extra_with(fault.name)}]'", 2)
     frames = [
         frame for frame in traceback.extract_tb(fault.__traceback__) if "deeprotect" in Path(frame.filename).parts
     ]
     places = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))
-    return _say(
-        f"a fault of deeprotect itself ({type(fault).__name__} at {places}); please report this line", OWN_FAULT
-    )
+    return _say(f"internal error ({type(fault).__name__} at {places}); please report this line", OWN_FAULT)
 
 
 def _extra_with(module: str | None) -> str:
-    """The first extra that brings a module, as the package's own metadata says; or all of them."""
+    """The first extra that installs a module, according to the package's metadata; or all of them."""
     package = {"sklearn": "scikit-learn"}.get(module or "", module or "")
     wanted = re.compile(rf"{re.escape(package)}\b.*extra == ['\"](\w+)['\"]", re.IGNORECASE)
     found = filter(None, map(wanted.match, requires("deeprotect") or ()))
@@ -152,7 +152,7 @@ def _extra_with(module: str | None) -> str:
 
 
 def _say(line: str, exit_code: int) -> int:
-    """One line, whatever a file, a column or a bundle is called."""
+    """Print one line, whatever names contain."""
     if sys.stderr is not None:
         print("deeprotect:", printable(" ".join(line.split()), LONGEST_LINE), file=sys.stderr)
     return exit_code

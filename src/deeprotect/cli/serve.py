@@ -39,7 +39,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A reverse proxy whose X-Forwarded-For is believed, or a network of them; repeatable.",
+            help="A reverse proxy whose X-Forwarded-For is trusted, or a network of them; repeatable.",
         ),
     ] = None,
     shard: Annotated[
@@ -111,7 +111,7 @@ def serve(
 
 
 def _named(given: list[str]) -> dict[str, Path]:
-    """NAME=PATH, or a path whose last part is the name."""
+    """Parse NAME=PATH, or a path whose last part is the name."""
     found: dict[str, Path] = {}
     for each in given:
         name, equals, path = each.partition("=")
@@ -124,7 +124,7 @@ def _named(given: list[str]) -> dict[str, Path]:
 
 
 def _network(text: str) -> str:
-    """An address or a network, checked: uvicorn would take what is neither for a name, and `*` for everybody."""
+    """Check an address or a network: uvicorn would treat anything else as a host name, and `*` as everybody."""
     try:
         ip_network(text)
     except ValueError:

@@ -160,7 +160,7 @@ def fetch(
 
 
 def init(
-    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; columns are known by its first rows.")],
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{READ}; column types are guessed from its first rows.")],
     useful: Annotated[list[str], Option(metavar="LABEL", help="A label that the app may infer; repeatable.")],
     out: Annotated[Path, Option(metavar="POLICY", help="The policy to write.")],
     sensitive: Annotated[list[str] | None, Option(metavar="LABEL", help="A label to hide; repeatable.")] = None,
@@ -170,7 +170,7 @@ def init(
     window: Annotated[int | None, Option(metavar="N", help="Samples in a window (default: two seconds).")] = None,
     epsilon: Annotated[
         float | None,
-        Option(metavar="E", help="Privacy of one draw (default: 5; 3 with --sensitive; 11 with --slots)."),
+        Option(metavar="E", help="Privacy of one draw (default: 5, or 11 with --slots)."),
     ] = None,
     every: Annotated[
         str | None,
@@ -199,20 +199,20 @@ def init(
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a verb under the names that Python has for them; what was not given is left to its default."""
+    """The arguments of a verb under their Python names; arguments that were not given keep their defaults."""
     stated = {name: value for name, value in given.items() if value is not None and name not in ("mapped", "as_json")}
     return stated | named(given["mapped"], given["columns"])
 
 
 def named(mapped: Sequence[str] | None, columns: str | None) -> dict[str, Any]:
-    """--map and --columns as Python has them."""
+    """--map and --columns as Python arguments."""
     from deeprotect.tables.csv_reader import column_names
 
     return {"map": pairs(mapped), "columns": column_names(columns)}
 
 
 def pairs(mapped: Sequence[str] | None, option: str = "--map", *, example: str = "time=Timestamp") -> dict[str, str]:
-    """What --map says: names and the columns that are meant; or another option of the same form."""
+    """Parse --map, or another option of the same form, into names and columns."""
     found: dict[str, str] = {}
     for text in mapped or ():
         name, equals, column = (part.strip() for part in text.partition("="))

@@ -1,4 +1,4 @@
-"""An error as a terminal shows it: with options to type, where Python's message names arguments."""
+"""An error as shown on a terminal: with options to type instead of Python arguments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from deeprotect.errors import Argument, ArgumentError, DeeprotectError, Placeholder, printable
 
 _OPTIONS = {"table": "--data", "apps": "--app", "attackers": "--attacker", "methods": "--method"}
-"""Arguments whose option has another name; all others have theirs, with hyphens."""
+"""Arguments whose option has another name; all others use theirs, with hyphens."""
 
 
 def wording(error: DeeprotectError) -> str:
-    """The message, with an option for each argument that it names."""
-    given = isinstance(error, ArgumentError)  # a value that was typed is repeated as it was, without quotes
+    """The message, with an option for each argument that it mentions."""
+    given = isinstance(error, ArgumentError)  # repeat a typed value without quotes
     return "".join(_typed(each, quotes=not given) if isinstance(each, Argument) else str(each) for each in error.parts)
 
 

@@ -1,1 +1,1 @@
-"""The gateway: live mediation between sensors and apps. Raw samples come in, released ones go out, nothing else."""
+"""The gateway: live mediation between sensors and apps. Raw samples come in; only released ones go out."""

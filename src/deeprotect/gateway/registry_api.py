@@ -1,4 +1,4 @@
-"""Registration by other programs, in JSON and for the admin's token alone: devices, apps and people, many at once."""
+"""Registration over HTTP, in JSON and with the admin's token: devices, apps and people, many at once."""
 
 import asyncio
 from collections.abc import Callable
@@ -33,17 +33,17 @@ _ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"typ
 _REFUSALS = {
     401: "not the admin's token",
     408: "the request did not arrive in time",
-    409: "something is in the way; nothing was changed",
+    409: "there is a conflict; nothing was changed",
     413: "the request is too large; send several",
     422: "the request is malformed; nothing was changed",
-    503: "the database cannot be used; nothing was changed",
+    503: "the database is unavailable; nothing was changed",
 }
 _REPLIES: dict[int | str, dict[str, Any]] = {
     status: {"description": why, "content": {"application/json": {"schema": _ERROR}}}
     for status, why in _REFUSALS.items()
 }
 _LISTED = {
-    "description": "what is registered, in order; no token",
+    "description": "registered entries, in order, without tokens",
     "content": {"application/json": {"schema": {"type": "object"}}},
 }
 
@@ -54,7 +54,7 @@ def router_registry(gateway: Gateway) -> APIRouter:
 
     @router.get("/registry", responses={200: _LISTED, 401: _REPLIES[401], 503: _REPLIES[503]}, response_class=Response)
     async def listed(admin: TheAdmin) -> Response:
-        """Devices with their apps."""
+        """List devices with their apps."""
         if (refusal := await _refusal(gateway, admin)) is not None:
             return refusal
         await gateway.refresh()
@@ -62,27 +62,27 @@ def router_registry(gateway: Gateway) -> APIRouter:
 
     @router.post("/registry", responses=_replies(Registered), response_class=Response, openapi_extra=_of(Registration))
     async def add(request: Request, admin: TheAdmin) -> Response:
-        """Register devices, apps and people; what is registered already, and in the same way, is left as it is."""
+        """Register devices, apps and people; entries that are already registered in the same way do not change."""
         return await _changed(gateway, request, admin, read_registration, register)
 
     @router.post(
         "/registry/revoke", responses=_replies(Revoked), response_class=Response, openapi_extra=_of(Revocation)
     )
     async def remove(request: Request, admin: TheAdmin) -> Response:
-        """Revoke devices with their apps, apps, and addresses of people's pages; what is not there is no mistake."""
+        """Revoke devices with their apps, apps, and addresses of people's pages; unknown entries are ignored."""
         return await _changed(gateway, request, admin, read_revocation, revoke)
 
     return router
 
 
 async def _refusal(gateway: Gateway, admin: HTTPAuthorizationCredentials | None) -> Response | None:
-    """Before anything of a request is read."""
+    """Check the request before its body is read."""
     try:
         if admin is not None and await asyncio.to_thread(gateway.registry.is_admin, admin.credentials):
             return None
     except DeeprotectError as error:
         return _error(503, str(error))
-    return _error(401, "only the admin's token opens this; `deeprotect gateway register admin` makes a new one")
+    return _error(401, "only the admin's token opens this; `deeprotect gateway token admin` makes a new one")
 
 
 async def _changed(
@@ -92,7 +92,7 @@ async def _changed(
     read: Callable[[bytes], Asked],
     change: Callable[[Registry, Asked], BaseModel],
 ) -> Response:
-    """Off the event loop: streams go on meanwhile."""
+    """Apply a change in a thread, so that streams continue."""
     if (refusal := await _refusal(gateway, admin)) is not None:
         return refusal
     body = await read_body(request, MOST_BYTES)
@@ -139,7 +139,7 @@ def _listed(gateway: Gateway) -> dict[str, Any]:
 
 
 def _json(found: dict[str, Any]) -> Response:
-    """It may hold tokens, which nobody keeps on the way."""
+    """A JSON response that must not be cached, because it may contain tokens."""
     return JSONResponse(found, headers={"cache-control": "no-store"})
 
 
@@ -154,7 +154,7 @@ def _replies(kind: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
 
 
 def _of(kind: type[BaseModel]) -> dict[str, Any]:
-    """The body of a request, for OpenAPI; parts that a schema refers to stand where they are."""
+    """The body of a request, for OpenAPI, with referenced schemas inlined."""
     schema = kind.model_json_schema()
     parts = schema.pop("$defs", {})
 

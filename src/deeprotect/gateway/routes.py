@@ -1,4 +1,4 @@
-"""Where devices send, apps receive and operators look, by HTTP or WebSocket; and what OpenAPI says about it."""
+"""HTTP and WebSocket routes for devices, apps and operators, with their OpenAPI descriptions."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ NO_FORM = f"form is one of {', '.join(FORMS)}"
 
 
 def _replies(route: str) -> Replies:
-    """All of them one line of text."""
+    """All responses, each a line of text."""
     text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
     return {int(status): {"description": why} | text for status, why in _DESCRIBED[route].items()}
 
@@ -44,12 +44,12 @@ REPLIES_OUT: Replies = {200: _RELEASED, **_replies("out")}
 
 
 def router_in(gateway: Gateway) -> APIRouter:
-    """Where devices send to: `/in/{token}`, one unguessable address each."""
+    """Routes for devices: `/in/{token}`, one unguessable address each."""
     router = APIRouter(tags=["devices"])
 
     @router.post("/in/{token}", responses=REPLIES_IN, response_class=Response, openapi_extra={"requestBody": _MESSAGE})
     async def send(token: str, request: Request) -> Response:
-        """A message: Sensor Logger's JSON, another known form of JSON, or line protocol."""
+        """Receive a message: Sensor Logger's JSON, another known form of JSON, or line protocol."""
         device = await gateway.directory.newest(partial(gateway.directory.device_of, token))
         if device is None:
             return PlainTextResponse(NO_DEVICE, status_code=404)
@@ -62,7 +62,7 @@ def router_in(gateway: Gateway) -> APIRouter:
 
     @router.websocket("/in/{token}")
     async def stream(socket: WebSocket, token: str) -> None:
-        """The same messages one after the other, as text or bytes; each is answered."""
+        """Receive a sequence of such messages, as text or bytes; each is answered."""
         await socket.accept()
         since = time.monotonic()
         await gateway.directory.newest(partial(gateway.directory.device_of, token))
@@ -70,12 +70,12 @@ def router_in(gateway: Gateway) -> APIRouter:
             while gateway.directory.device_of(token) is not None:
                 body = await _message(socket)
                 device = gateway.directory.device_of(token)
-                if device is None:  # it was revoked while nothing came
+                if device is None:  # it was revoked meanwhile
                     break
                 answer = gateway.refusal() or await gateway.take(device, body)
                 await socket.send_text(json.dumps({"status": answer.status, **_facts(answer)}, ensure_ascii=False))
                 if not gateway.fleet.has(device.stream, since):
-                    await socket.close(WS_1012_SERVICE_RESTART, "it goes on at another gateway; connect again")
+                    await socket.close(WS_1012_SERVICE_RESTART, "the stream moved to another gateway; connect again")
                     return
             await socket.close(WS_1008_POLICY_VIOLATION, NO_DEVICE)
         except WebSocketDisconnect:
@@ -93,14 +93,14 @@ async def _message(socket: WebSocket) -> bytes:
 
 
 def _facts(answer: Answer) -> dict[str, object]:
-    """What was taken, and what is awaited before anything leaves; or what is wrong."""
+    """The number of accepted readings, and what is missing before a release; or the error."""
     if answer.status != OK:
         return {"error": answer.text}
     return {"accepted": answer.accepted} | ({"waits": answer.waits} if answer.waits else {})
 
 
 def _reply(answer: Answer) -> Response:
-    """Plain text where something is wrong: it is shown to people as it is."""
+    """Plain text for errors, which people see as they are."""
     if answer.status == OK:
         return JSONResponse(_facts(answer))
     headers = {"connection": "close"} if answer.status in UNREAD else {}
@@ -109,13 +109,13 @@ def _reply(answer: Answer) -> Response:
 
 
 def router_out(gateway: Gateway) -> APIRouter:
-    """Where apps receive: `/out` with the token in a header, or `/out/{token}` where no header can be set."""
+    """Routes for apps: `/out` with the token in a header, or `/out/{token}` if no header can be set."""
     router = APIRouter(tags=["apps"])
 
     @router.get("/out", responses=REPLIES_OUT, response_class=Response)
     @router.get("/out/{token}", responses=REPLIES_OUT, response_class=Response)
     async def receive(request: Request, token: str = "", form: str = "") -> Response:
-        """JSON lines, or with `form=arrow` (or by Accept) Arrow streams one after the other."""
+        """Send JSON lines, or with `form=arrow` (or by Accept) a sequence of Arrow streams."""
         app, chosen, secret = await asked(request, token, form)
         if app is None:
             return PlainTextResponse(NO_APP, status_code=404)
@@ -128,7 +128,7 @@ def router_out(gateway: Gateway) -> APIRouter:
     @router.websocket("/out")
     @router.websocket("/out/{token}")
     async def stream(socket: WebSocket, token: str = "", form: str = "") -> None:
-        """One message for each window."""
+        """Send one message for each window."""
         await socket.accept()
         app, chosen, secret = await asked(socket, token, form)
         if app is None or chosen is None:
@@ -137,7 +137,7 @@ def router_out(gateway: Gateway) -> APIRouter:
         await _hand_on(socket, _parts(gateway, app, secret, form=chosen), form=chosen)
 
     async def asked(connection: Request | WebSocket, in_address: str, form: str) -> tuple[App | None, Form | None, str]:
-        """Who asks, for which form, and with which token."""
+        """The requesting app, the form and the token."""
         in_header = bearer_token(connection.headers.get("authorization", ""))
         token = in_address if in_header is None else in_header
         app = await gateway.directory.newest(partial(gateway.directory.app_of, token))
@@ -147,16 +147,16 @@ def router_out(gateway: Gateway) -> APIRouter:
 
 
 async def _parts(gateway: Gateway, app: App, token: str, *, form: Form, end: bytes = b"") -> AsyncGenerator[bytes]:
-    """What the app gets, as long as the token is good that it came with."""
+    """The app's messages, as long as its token is valid."""
     with gateway.mediator.subscribe(app) as windows:
         async for window in windows:
-            if gateway.directory.app_of(token) is None:  # it was rotated, and its time is over
+            if gateway.directory.app_of(token) is None:  # it was rotated and has expired
                 return
             yield write(window, form) + end
 
 
 async def _hand_on(socket: WebSocket, parts: AsyncGenerator[bytes], *, form: Form) -> None:
-    """Until there is no more, or nobody is there any more: a socket that was closed keeps nothing in memory."""
+    """Send until there is no more, or the socket is closed; a closed socket keeps nothing in memory."""
     tasks = [asyncio.create_task(each) for each in (_send_all(socket, parts, form=form), _gone(socket))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -170,17 +170,17 @@ async def _send_all(socket: WebSocket, parts: AsyncGenerator[bytes], *, form: Fo
     async with aclosing(parts):
         async for part in parts:
             await (socket.send_bytes(part) if form == "arrow" else socket.send_text(part.decode()))
-    await socket.close(WS_1012_SERVICE_RESTART, "revoked, or it goes on at another gateway; connect again")
+    await socket.close(WS_1012_SERVICE_RESTART, "revoked, or moved to another gateway; connect again")
 
 
 async def _gone(socket: WebSocket) -> None:
-    """Whatever an app sends here is not looked at."""
+    """Wait for the socket to close; messages from apps are ignored."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         continue
 
 
 def _form(connection: Request | WebSocket, asked: str, app: App | None) -> Form | None:
-    """As it asks now, or as it was registered."""
+    """The form requested now, or else the registered one."""
     if not asked:
         usual = app.form if app else None
         return "arrow" if ARROW_TYPE in connection.headers.get("accept", "") else usual or "rows"
@@ -188,23 +188,23 @@ def _form(connection: Request | WebSocket, asked: str, app: App | None) -> Form 
 
 
 def router_operator(gateway: Gateway) -> APIRouter:
-    """`/healthz`, `/readyz`, and `/metrics` for this machine, the admin, and who has a token to read it."""
+    """Routes for operators: `/healthz`, `/readyz`, and `/metrics` for this machine, the admin, and metrics tokens."""
     router = APIRouter(tags=["operators"])
 
     @router.get("/healthz")
     def alive() -> dict[str, str]:
         return {"status": "alive"}
 
-    @router.get("/readyz", responses={503: {"description": "not all is well: why"}})
+    @router.get("/readyz", responses={503: {"description": "not ready, with the reason"}})
     async def ready() -> Response:
-        """Whether a draw can be paid for, messages come in, and the broker is there, if one was asked for."""
+        """Report whether draws can be paid for, messages come in, and the broker, if any, is connected."""
         if (reason := gateway.health.trouble) is not None:
             return JSONResponse({"status": "not ready", "reason": reason}, status_code=503)
         return JSONResponse({"status": "ready"})
 
     @router.get("/metrics", responses=_replies("metrics"), response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
-        """Of this gateway; others that share its ledger have their own."""
+        """Metrics of this gateway; others on the same ledger have their own."""
         token = bearer_token(request.headers.get("authorization", ""))
         if not is_local(request) and not await asyncio.to_thread(may_read, token):
             return PlainTextResponse("not found", status_code=404)

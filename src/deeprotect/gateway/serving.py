@@ -1,4 +1,4 @@
-"""The gateway as a web service: its routes and feeds, the socket, TLS and its renewal, a stop that loses nothing."""
+"""The gateway as a web service: routes, feeds, socket, TLS renewal, and a shutdown that loses nothing."""
 
 import asyncio
 import gc
@@ -30,15 +30,15 @@ from deeprotect.gateway.routes import router_in, router_operator, router_out
 from deeprotect.version import __version__
 
 STOP_SECONDS = 10
-SWITCH_SECONDS = 0.0005  # between the thread that receives and the one that releases
+SWITCH_SECONDS = 0.0005  # between the receiving and the releasing thread
 COLLECT_AFTER = (20_000, 20, 50)
-"""Objects, and young collections: with a thousand streams in memory, Python's own numbers take a tenth of all time."""
+"""Garbage collection thresholds: with a thousand streams in memory, Python's defaults take a tenth of all time."""
 BACKLOG = 2048
-HEAD_SECONDS = 45.0  # for the head of a request; longer than an idle connection is kept
+HEAD_SECONDS = 45.0  # for the head of a request; longer than idle connections are kept
 
 
 def broker_of(settings: Settings) -> Broker | None:
-    """The broker that was asked for, or one line on what is wrong with it."""
+    """The configured broker; raises an error in one line if it is invalid."""
     if settings.mqtt is None:
         return None
     return Broker.at(settings.mqtt, password=settings.mqtt_password, ca=settings.mqtt_ca)
@@ -54,7 +54,7 @@ def _bridging(gateway: Gateway) -> AbstractAsyncContextManager[object]:
 
 
 def create_service(gateway: Gateway) -> FastAPI:
-    """Routes around one gateway; whatever fails inside is answered with one line and nothing of what failed."""
+    """Routes around one gateway; an internal error is answered with one line that reveals nothing."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -75,9 +75,11 @@ def create_service(gateway: Gateway) -> FastAPI:
 
 
 def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
-    """Until it is told to stop; `say` gets lines for the person who started it."""
-    broker_of(settings)  # a mistake is told before anything is listened to
-    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)  # every connection is one: a thousand would soon be few
+    """Serve until stopped; `say` prints lines for the person who started it."""
+    broker_of(settings)  # report errors before listening
+    _, most_files = resource.getrlimit(
+        resource.RLIMIT_NOFILE
+    )  # each connection needs one; the default of a thousand is too few
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     gateway = Gateway(settings)
     with _listening(settings) as listener:
@@ -103,7 +105,7 @@ def serve(settings: Settings, *, say: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Stops in order: sessions end and what they made due leaves, then apps are told, then the rest is closed."""
+    """Shuts down in order: sessions end and their due windows are released, apps are notified, the rest is closed."""
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(_config(gateway))
@@ -111,7 +113,7 @@ class _Server(uvicorn.Server):
         self._certificate = Certificate(gateway.settings)
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second."""
+        """Called ten times a second."""
         if counter % 50 == 0:
             self._silence.close_long(self.server_state.connections)
             self._certificate.renew(self.config.ssl)
@@ -123,7 +125,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Being told to stop is no failure: signals are not raised again afterwards."""
+        """Do not raise signals again after a shutdown: it is not a failure."""
         asked = (signal.SIGINT, signal.SIGTERM)
         before = {each: signal.signal(each, self.handle_exit) for each in asked}
         try:
@@ -134,14 +136,14 @@ class _Server(uvicorn.Server):
 
 
 class Certificate:
-    """Taken up again when its files change, for new connections: the others keep what they began with."""
+    """Reloaded for new connections when its files change; existing connections keep the old one."""
 
     def __init__(self, settings: Settings) -> None:
         self._files = [path for path in (settings.tls_certificate, settings.tls_key) if path is not None]
         self._taken = self._tried = self._written()
 
     def renew(self, used: ssl.SSLContext | None) -> None:
-        """Not before both files fit: they are not written in the same instant."""
+        """Load once both files match: they are not written at the same instant."""
         now = self._written()
         if used is None or now == self._taken:
             return
@@ -199,14 +201,14 @@ def _config(gateway: Gateway) -> uvicorn.Config:
 
 
 class Silence:
-    """Connections that ask for nothing, or never end their question: they are closed, so that they cannot pile up."""
+    """Closes connections without a request or with an incomplete one, so that they cannot accumulate."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._since: dict[Any, float] = {}  # each has asked for nothing
+        self._since: dict[Any, float] = {}  # start of each silent connection
 
     def close_long(self, connections: Iterable[Any]) -> None:
-        """To be called once in a while; connections are uvicorn's protocols, those of WebSockets ask all the time."""
+        """Called regularly; connections are uvicorn's protocols, and WebSockets always count as active."""
         now = self._clock()
         silent = [each for each in connections if _asks_nothing(each)]
         self._since = {each: self._since.get(each, now) for each in silent}

@@ -187,7 +187,7 @@ def _unfinished(folder: Path, run: Mapping[str, str]) -> Iterator[_Mark]:
     if not folder.parent.is_dir():
         raise InputError(f"{folder}: the folder {folder.parent} does not exist; create it first")
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: it is there and not a folder; choose another name")
+        raise InputError(f"{folder}: exists and is not a directory; choose another name")
     if folder.exists() and any(folder.iterdir()) and not (folder / UNFINISHED).exists():
         raise InputError(f"{folder}: it exists already, and no run left it unfinished; choose another name")
     new = not folder.exists()

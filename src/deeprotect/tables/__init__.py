@@ -1,1 +1,1 @@
-"""Tables in constant memory, whoever reads them: sources, sinks, columns, rows."""
+"""Reading and writing tables in constant memory: sources, sinks, columns, rows."""

@@ -1,4 +1,4 @@
-"""Files elsewhere, `s3://…` or `https://…`: opened and written by way of fsspec, where it is installed."""
+"""Remote files, `s3://…` or `https://…`, opened and written through fsspec, if it is installed."""
 
 import io
 import os
@@ -13,12 +13,12 @@ from deeprotect.errors import InputError, TableError, printable
 
 
 def is_address(path: object) -> bool:
-    """Whether it says how to get there, and is no file of this machine."""
+    """Whether a path is an address, as opposed to a local file."""
     return isinstance(path, str) and "://" in path
 
 
 def suffix_of(path: str | Path) -> str:
-    """What a name says about the kind of a table, `.csv` or `.csv.gz`; at an address, before the question mark."""
+    """The suffix that decides the format, such as `.csv` or `.csv.gz`; in an address, before the question mark."""
     name = str(path).partition("?")[0] if is_address(path) else str(path)
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
@@ -26,18 +26,18 @@ def suffix_of(path: str | Path) -> str:
 
 @contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
-    """A file at an address; what goes wrong on the way is said without what the other side says."""
+    """Open a file at an address; errors are reported without the remote system's text."""
     system, place = _found(path)
     with _reached(path):
         stream = system.open(place, "rb")
-        if isinstance(stream, io.BytesIO):  # memory:// hands out one for all readers, and one place in it
+        if isinstance(stream, io.BytesIO):  # memory:// shares one stream and position among readers
             stream = io.BytesIO(stream.getvalue())
     with stream:
         yield stream
 
 
 def size_of(path: str) -> int:
-    """In bytes; 0 where nobody says."""
+    """Size in bytes; 0 if unknown."""
     system, place = _found(path)
     with _reached(path):
         return int(system.size(place) or 0)
@@ -45,7 +45,7 @@ def size_of(path: str) -> int:
 
 @contextmanager
 def writing(path: str) -> Iterator[BinaryIO]:
-    """A stream to write to; it is brought to its address when it is whole, or not at all."""
+    """A stream to write to; the file appears at its address when it is complete, or not at all."""
     system, place = _found(path)
     with tempfile.TemporaryFile() as stream:
         yield stream
@@ -55,7 +55,7 @@ def writing(path: str) -> Iterator[BinaryIO]:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two addresses, or an address and a path, are one place: `file://` is this machine under another name."""
+    """Whether two addresses, or an address and a path, are the same file: `file://` is a local path."""
     (system, place), (another, there) = (
         _found(each if is_address(each) else f"file://{each}") for each in (one, other)
     )
@@ -69,7 +69,7 @@ def is_there(path: str) -> bool:
 
 
 def addresses_of(path: str) -> list[str]:
-    """The file, or those that match a pattern or lie in a folder."""
+    """The file, or those that match a pattern or are in a folder."""
     system, place = _found(path)
     with _reached(path):
         pattern = "*" in place
@@ -82,7 +82,7 @@ def addresses_of(path: str) -> list[str]:
 
 
 def _found(path: str) -> tuple[Any, str]:
-    """The file system that reaches an address, and the place in it."""
+    """The file system for an address, and the path in it."""
     scheme = printable(path.partition("://")[0])
     try:
         import fsspec
@@ -90,10 +90,10 @@ def _found(path: str) -> tuple[Any, str]:
         raise InputError(f"{printable(path)}: files at {scheme}:// need fsspec: pip install fsspec") from None
     try:
         system, place = fsspec.core.url_to_fs(path)
-    except ImportError as missing:  # of the package for this kind of address
+    except ImportError as missing:  # raised for the package of this kind of address
         raise InputError(f"{printable(path)}: {scheme}:// needs one more package: {printable(str(missing))}") from None
     except ValueError:
-        raise InputError(f"{printable(path)}: no files are known at {scheme}://; give another address") from None
+        raise InputError(f"{printable(path)}: unknown kind of address, {scheme}://; give another one") from None
     return system, str(place)
 
 
@@ -105,5 +105,5 @@ def _reached(path: str) -> Iterator[None]:
         raise TableError(f"{printable(path)}: no such file") from None
     except (InputError, MemoryError):
         raise
-    except Exception as failure:  # every kind of file system has errors of its own, whose words may hold keys
+    except Exception as failure:  # file systems raise their own errors, whose text may contain keys
         raise TableError(f"{printable(path)}: it cannot be reached ({type(failure).__name__})") from None

@@ -1,6 +1,6 @@
-"""Files and folders that appear under their name complete, forced to disk, or not at all.
+"""Files and folders that appear under their name complete and forced to disk, or not at all.
 
-Until then, and if they never get there, they are this user's alone.
+Until then they are private to this user.
 """
 
 import errno
@@ -20,33 +20,33 @@ from deeprotect.errors import InputError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LEFT_BEHIND = re.compile(r"\..+\.[0-9a-f]{8}\.part")
-"""Names under which files are written; one that stays was left by a process that was killed."""
+"""Pattern of temporary names; a file that keeps one was left by a killed process."""
 _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
 _FILE, _FOLDER = 0o666, 0o777  # before the user's umask
 _reading_umask = threading.Lock()
 
 
 def private_file(path: Path) -> None:
-    """An empty file of this user's alone, unless there is one; who opens it next says what is wrong with the place."""
-    with suppress(OSError, RuntimeError):  # links in a ring
-        # Never one that is there: closing it would drop the locks that this process has on it as a database.
+    """Create an empty private file unless it exists; opening it later reports any problem with the path."""
+    with suppress(OSError, RuntimeError):  # circular links
+        # Never open an existing file: closing it would drop this process's database locks on it.
         os.close(os.open(path.resolve(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWN_FILE))
 
 
 def refuse_irregular(path: Path) -> None:
-    """A device or a folder is never replaced by a file."""
+    """Refuse to replace a device or a folder by a file."""
     if path.exists() and not path.is_file():
-        raise InputError(f"{path}: it is there and not a regular file; choose another name")
+        raise InputError(f"{path}: exists and is not a regular file; choose another name")
 
 
 def refuse_homeless(path: Path) -> None:
-    """No folder is made for a file."""
+    """Refuse a path whose folder does not exist; it is not created."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
 def lock(stream: IO[Any], where: Path) -> None:
-    """One run at a time; the system unlocks what belonged to a process that was killed."""
+    """Allow one run at a time; the system releases the lock of a killed process."""
     if sys.platform == "win32":
         return
     import fcntl
@@ -59,7 +59,7 @@ def lock(stream: IO[Any], where: Path) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """The only run that writes a file, from the first look at it to the last; a second one is refused at once."""
+    """Hold the only right to write a file, from the first check to the end; a second run is refused at once."""
     refuse_homeless(path)
     if sys.platform == "win32":
         yield
@@ -67,8 +67,8 @@ def alone(path: Path) -> Iterator[None]:
     mark = path.with_name(f".{path.name}.lock")
     with mark.open("a") as stream:
         lock(stream, path)
-        if not os.fstat(stream.fileno()).st_nlink:  # of a run that has just ended
-            raise InputError(f"{path}: another run was writing there; look at what it wrote, or choose another name")
+        if not os.fstat(stream.fileno()).st_nlink:  # deleted by a run that has just ended
+            raise InputError(f"{path}: another run was writing there; check its output, or choose another name")
         try:
             yield
         finally:
@@ -77,7 +77,7 @@ def alone(path: Path) -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A stream to write to; what was there stays until the new file is whole."""
+    """A stream to write to; an existing file stays until the new one is complete."""
     refuse_irregular(path)
     with _beside(path) as part:
         private_file(part)
@@ -92,7 +92,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """An empty folder to fill with files; it takes the place of the folder that was there."""
+    """An empty folder to fill; at the end it replaces the existing folder."""
     with _beside(path) as part:
         part.mkdir(_OWN_FOLDER)
         yield part
@@ -110,9 +110,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def files_into(folder: Path) -> Iterator[Path]:
-    """A place to fill with files; in the end they take their places in the folder, where all other files stay.
+    """A temporary folder to fill; at the end its files move into `folder`, where all other files stay.
 
-    The folder is made in the end, too, with those above it: work that stops half-way leaves none.
+    `folder` and its parents are created at the end, too, so that interrupted work creates none.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _beside(folder / "files" if folder.is_dir() else folder.absolute()) as part:
@@ -130,13 +130,13 @@ def files_into(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A hidden name in the same folder; what is left under it in the end is removed."""
+    """A hidden name in the same folder; anything left under it at the end is removed."""
     refuse_homeless(path)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield part
     except OSError as failure:
-        if failure.errno in FULL:  # such come from writing, and know no name
+        if failure.errno in FULL:  # raised while writing, without a file name
             failure.filename = str(path)
         raise
     finally:
@@ -146,17 +146,19 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def _mode(path: Path, usual: int) -> int:
-    """Of what is there; else what the user's umask leaves of the usual."""
+    """The existing mode, or else the usual one minus the user's umask."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     with _reading_umask:
-        mask = os.umask(0o077)  # it is read by being set; what others make meanwhile is too private, not too open
+        mask = os.umask(
+            0o077
+        )  # reading it means setting it; files of other threads meanwhile are too private, not too open
         os.umask(mask)
     return usual & ~mask
 
 
 def _force(path: Path) -> None:
-    """Out of the system's memory, onto the disk."""
+    """Force to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Which column of a table is meant by a channel's name, by `time` and by `recording`; said, not guessed."""
+"""The mapping from a channel, `time`, `recording` or person to a table's column, stated by users."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,13 +13,12 @@ from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
 
 @dataclass(frozen=True)
 class ColumnMap(Mapping[str, str]):
-    """A policy's names → a table's columns. A plain mapping does as well, where no labels are known.
+    """A policy's names → a table's columns. A plain mapping also works if no labels are known.
 
-    `labels` are columns that are never taken for time or recording, whatever they are called. `demanded` are the names
-    mapped for the table at hand: it must have their columns. An empty column says that the table has none.
-    `guesses` says whether a column that is only called like the time may be taken for it. `renamed` are columns that
-    are read under the name of a channel, where there is no policy yet that says so. `people` are columns that may tell
-    people apart: they are asked about, never taken.
+    `labels` are columns never used as time or recording, whatever their names. `demanded` are the names mapped for this
+    table, which must have their columns. An empty column states that the table has none. `guesses` allows a column with
+    a name like time to be used as time. `renamed` are columns to read under the name of a channel before there is a
+    policy. `people` are columns that may identify people: users are asked about them, and they are never used unasked.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -31,7 +30,7 @@ class ColumnMap(Mapping[str, str]):
 
     @classmethod
     def of(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
-        """As the policy says, and `here`, for the table at hand: `{"time": "Timestamp", "recording": ""}`."""
+        """The policy's mapping, with `here` for this table: `{"time": "Timestamp", "recording": ""}`."""
         columns = _checked(here or {}, known=(*policy.stream.channels, TIME, RECORDING, PERSON))
         _check_uses(columns, policy)
         people = {PERSON: policy.training.people} if policy.training.people else {}
@@ -40,10 +39,11 @@ class ColumnMap(Mapping[str, str]):
 
     @classmethod
     def of_release(cls, policy: Policy, here: Mapping[str, str] | None = None) -> Self:
-        """Channels as the bundle's policy says; time, recording and person as `here` does, or under these very names.
+        """Channels as in the bundle's policy; time, recording and person as in `here`, or columns with these names.
 
-        They leave, or are charged: whoever made the bundle could otherwise choose which column of another's table is.
-        What it says about people makes us ask: in one account, the draws of ten people would count as one's.
+        Those are released, or decide who is charged: otherwise a bundle's author could choose columns of other people's
+        tables. If the policy names a column of people, users are asked: in one account, the draws of ten people would
+        count as one's.
         """
         said, uses = cls.of(policy, here), (TIME, RECORDING, PERSON)
         columns = {name: column for name, column in said.items() if name not in uses or name in said.demanded}
@@ -53,7 +53,7 @@ class ColumnMap(Mapping[str, str]):
 
     @classmethod
     def without_policy(cls, here: Mapping[str, str] | None = None, labels: Iterable[str] = ()) -> Self:
-        """Only what is said for the table at hand; what is called like a sensor is a channel."""
+        """Only the mapping for this table; columns named like sensors are channels."""
         sensors = tuple(name for name in here or {} if recognise(name))
         columns = _checked(here or {}, known=(TIME, RECORDING, PERSON, *sensors))
         channels = {columns.pop(name): name for name in sensors}
@@ -64,9 +64,10 @@ class ColumnMap(Mapping[str, str]):
         return mapping if isinstance(mapping, ColumnMap) else cls(mapping)
 
     def column_of(self, channel: str, names: Collection[str]) -> str:
-        """The column of a channel in a table with these names: as mapped, or of its own name where that one is gone.
+        """The column of a channel in a table with these names: the mapped one, or the one with its own name if that is
+        missing.
 
-        A policy written for a raw table so fits what `prepare` made of it, too.
+        So a policy written for a raw table also fits the output of `prepare`.
         """
         column = self.get(channel, channel)
         own = column not in names and channel in names and channel not in self.demanded
@@ -83,7 +84,7 @@ class ColumnMap(Mapping[str, str]):
 
 
 def _check_uses(here: Mapping[str, str], policy: Policy) -> None:
-    """No column is read as two things, and none that is to be inferred leaves as a time or a recording."""
+    """Refuse a column used twice, and an inference released as time or recording."""
     inferences = (*policy.inferences.useful, *policy.inferences.sensitive)
     whole = {name: policy.stream.column(name) for name in policy.stream.channels} | dict(here)
     for name, column in here.items():
@@ -91,7 +92,9 @@ def _check_uses(here: Mapping[str, str], policy: Policy) -> None:
         if other is not None:
             raise _wrong(name, column, f"that column is read as '{printable(other)}'; map each column once")
         if name in (TIME, RECORDING) and column in inferences:
-            raise _wrong(name, column, f"that is an inference, and {name} leaves as it is; copy it under another name")
+            raise _wrong(
+                name, column, f"that is an inference, and {name} is released unchanged; copy it under another name"
+            )
 
 
 def _checked(here: Mapping[str, str], *, known: tuple[str, ...]) -> dict[str, str]:

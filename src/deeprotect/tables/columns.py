@@ -1,4 +1,4 @@
-"""Which columns of a table are channels, which travel beside them, and which must not leave."""
+"""A table's columns by use: channels, columns released unchanged, and columns to drop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Columns:
     kept: tuple[str, ...]  # channels, recording and time, in the order of the table
     dropped: tuple[str, ...]
     where: str
-    time_name: str | None = None  # the table's own names; None where it has no such column
+    time_name: str | None = None  # the table's own names; None if it has no such column
     recording_name: str | None = None
-    person_name: str | None = None  # where people are told apart, who otherwise stay behind unread
+    person_name: str | None = None  # if people are known; otherwise not read
 
     @classmethod
     def of(
@@ -41,10 +41,11 @@ class Columns:
         by_person: bool = False,
         labels: Sequence[str] = (),
     ) -> "Columns":
-        """Find every channel, or say which is missing and what the table has instead; `labels` are kept on request.
+        """Find every channel, or name the missing one and the table's columns; `labels` are kept on request.
 
-        To train on, time is also found under one of its usual names, for its cells must be time stamps. What leaves,
-        a recording, whose cells may be anything, and who is charged is asked about where a column is only called so.
+        For training, time is also found under its usual names, because its cells must be time stamps. Columns that only
+        look like the recording (which may contain anything and is released) or the person (who is charged) need
+        confirmation.
         """
         check_names(table, where)
         mapping = ColumnMap.from_mapping(mapping)
@@ -67,23 +68,23 @@ class Columns:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """What is read: what leaves, and who is charged."""
+        """The columns to read: those to release, and the person."""
         return (*self.kept, *((self.person_name,) if self.person_name and self.person_name not in self.kept else ()))
 
     def samples(self, batch: pa.RecordBatch) -> Floats:
-        """Channel values (row, channel); missing values are NaN. A channel's values lie together, as they came."""
+        """Channel values (row, channel); missing values are NaN. A channel's values are contiguous, as in the batch."""
         return np.stack([to_floats(batch.column(name)) for name in self.channels]).T
 
     def beside(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """What passes beside the pipe, in the order of the table, without anything that its cells do not show."""
+        """The columns released unchanged, in the order of the table, without anything that their cells do not show."""
         cells = {name: decoded(batch.column(name)) for name in self.kept if name not in self.channels}
         time = cells.get(self.time_name or "")
-        if time is not None and is_text(time.type):  # samples leave with decimal points: one mark in a file
+        if time is not None and is_text(time.type):  # samples are written with decimal points: one mark per file
             cells[self.time_name or ""] = pc.replace_substring(plain(time), ",", ".").cast(time.type)
         return list(cells.values())
 
     def recording(self, batch: pa.RecordBatch) -> NDArray[np.generic] | None:
-        """Names of recordings, with those of their people where these are told apart; None where there are none."""
+        """Names of recordings, combined with those of people if known; None without a recording column."""
         own = None if self.recording_name is None else batch.column(self.recording_name)
         if self.person_name is None:
             return None if own is None else names_of(own)
@@ -91,18 +92,18 @@ class Columns:
         if pc.any(pc.match_substring_regex(pc.fill_null(person, ""), "^$|\\n")).as_py():
             raise TableError(
                 f"{self.where}: rows without a person's name in '{printable(self.person_name)}', one printable line, "
-                "can be charged to nobody; drop them, or charge all to one with ",
+                "have no person to charge; drop them, or charge all to one with ",
                 Argument("person", Placeholder("NAME")),
             )
         return _pairs_of(person, None if own is None else _as_text(own))
 
     def timeline(self) -> Timeline | None:
-        """A reader of the time column, for the batches of one source; None where the table has none."""
+        """A reader of the time column, for the batches of one source; None without one."""
         return None if self.time_name is None else Timeline(self.time_name, self.where)
 
 
 def number_fields(table: pa.Schema, channels: Sequence[str], where: str) -> list[pa.Field]:
-    """The fields of columns that are named like sensors; one that is not numbers would be lost, and is refused."""
+    """The fields of columns named like sensors; refuses one that is not numeric, which would be lost."""
     fields = [table.field(name) for name in channels]
     lost = [field.name for field in fields if not is_number(field.type)]
     if lost:
@@ -111,7 +112,7 @@ def number_fields(table: pa.Schema, channels: Sequence[str], where: str) -> list
 
 
 def not_plain(channels: Sequence[str], where: str) -> str:
-    """One line on channels whose cells are not all numbers: see which, and have them mended."""
+    """A message for channels whose cells are not all numbers."""
     return (
         f"{where}: not all cells of {printable(', '.join(channels), MOST_LISTED)} are plain numbers; see `deeprotect "
         "check`, and run `deeprotect prepare` first"
@@ -119,7 +120,7 @@ def not_plain(channels: Sequence[str], where: str) -> str:
 
 
 def names_of(column: pa.Array) -> NDArray[np.generic]:
-    """A column of names as they compare with each other."""
+    """A column of names, comparable with each other."""
     cells = plain(column)
     if is_text(cells.type):
         return _texts_of(cells)
@@ -128,7 +129,7 @@ def names_of(column: pa.Array) -> NDArray[np.generic]:
 
 
 def _pairs_of(people: pa.Array, recordings: pa.Array | None) -> NDArray[np.object_]:
-    """One object for each pair, however many rows have it; None where a recording has no name."""
+    """One shared object for each pair; None for a recording without a name."""
     persons = people.dictionary_encode()
     names = pa.nulls(len(people), pa.large_string()) if recordings is None else recordings
     names = names.dictionary_encode(null_encoding="encode")
@@ -145,7 +146,7 @@ def _pairs_of(people: pa.Array, recordings: pa.Array | None) -> NDArray[np.objec
 
 
 def _texts_of(column: pa.Array) -> NDArray[np.object_]:
-    """One object for each text, however many rows have it; None where there is none."""
+    """One shared object for each text; None for a missing one."""
     encoded = column.dictionary_encode(null_encoding="encode")
     texts = np.array(encoded.dictionary.to_pylist(), dtype=object)
     return np.asarray(texts[np.from_dlpack(encoded.indices)])
@@ -156,7 +157,7 @@ def _as_text(column: pa.Array) -> pa.Array:
 
 
 def _check_beside(table: pa.Schema, uses: dict[str, str], channels: tuple[str, ...], where: str) -> None:
-    """Neither time nor recording is a channel, and names are text or numbers."""
+    """Check that time and recording are not channels, and that names are text or numbers."""
     for name, column in uses.items():
         if column in channels:
             raise TableError(f"{where}: column '{printable(column)}' is a channel, and cannot be the {name} as well")

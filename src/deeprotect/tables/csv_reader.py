@@ -1,6 +1,6 @@
-"""CSV to record batches, block by block in this thread: nothing is left running when reading stops half-way.
+"""CSV to record batches, block by block in this thread, so that nothing keeps running if reading stops half-way.
 
-How a file is laid out is seen from its first lines: separator, decimal mark, and whether it begins with column names.
+The first lines of a file show its layout: separator, decimal mark, and whether it begins with column names.
 """
 
 import csv
@@ -20,7 +20,7 @@ from deeprotect.tables.numbers import NUMBER, MarkEvidence, strict_mark
 from deeprotect.tables.text_lines import whole_lines
 
 Batches = Generator[pa.RecordBatch, None, None]
-Ragged = Callable[[int], object]  # is told the number of cells of a line that has too few or too many
+Ragged = Callable[[int], object]  # receives the number of cells of a line with too few or too many
 DELIMITERS = (",", ";", "\t", "|")
 TEXT = (".csv", ".tsv", ".txt")
 MISSING = (
@@ -35,7 +35,7 @@ _HINT = re.compile(r"sep=(.)", re.I)  # the first line of what Excel writes
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """The names of the columns, and what stands between cells."""
+    """The names of the columns, and the separator of cells."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -43,9 +43,9 @@ class CsvLayout:
 
 @dataclass(frozen=True)
 class CsvRequest:
-    """How to read a text file: columns named in `numbers` are numbers and the rest is text; None: types are guessed.
+    """How to read a text file: columns named in `numbers` are numeric and the rest is text; None: types are guessed.
 
-    `columns` names the columns of a file without names. Lines with a wrong number of cells are refused, or told to
+    `columns` names the columns of a file without a header. Lines with a wrong number of cells are refused, or passed to
     `ragged` and left out.
     """
 
@@ -57,7 +57,7 @@ class CsvRequest:
 def read_csv(
     stream: BinaryIO, request: CsvRequest, where: str
 ) -> tuple[pa.Schema, Callable[[Sequence[str] | None], Batches]]:
-    """The columns, and the rows of some or all as they come; other cells than numbers stay text, to the letter."""
+    """Read some or all columns, in batches; non-numeric cells stay text, unchanged."""
     blocks = whole_lines(stream, where)
     first = next((block for block in blocks if block.strip()), b"")
     if is_hint(first):
@@ -77,7 +77,7 @@ def _distinct(layout: CsvLayout) -> bool:
 
 @dataclass
 class _Parser:
-    """Turns blocks of lines into batches of one schema, and Arrow's complaints into ours."""
+    """Turns blocks of lines into batches of one schema, and Arrow's errors into ours."""
 
     layout: CsvLayout
     request: CsvRequest
@@ -92,11 +92,11 @@ class _Parser:
         self.kinds = {name: pa.float64() if name in numbers else pa.string() for name in self.layout.names}
 
     def doubled(self) -> pa.Schema:
-        """With every name as often as the file has it, for whoever says which is there twice."""
+        """The schema with duplicate names, for an error that names them."""
         return pa.schema([(name, self.kinds[name]) for name in self.layout.names])
 
     def guessed(self, rows: bytes) -> dict[str, pa.DataType]:
-        """Types by the first rows; a column that is empty there is text."""
+        """Types guessed from the first rows; a column that is empty there is text."""
         if not rows.strip() or not _distinct(self.layout):
             return self.kinds
         schema = self._parse(rows, kinds={}).schema
@@ -118,7 +118,7 @@ class _Parser:
             return self._converted(rows, kinds, decimal_mark=self._decimal_point or ".")
         except pa.ArrowInvalid as error:
             refusal = self._refusal(str(error))
-        if self._decimal_point is None:  # a comma may come after any number of whole numbers
+        if self._decimal_point is None:  # the first comma may follow any number of whole numbers
             self._decimal_point = self._mark_in(rows, rows.count(b"\n") + 1)
             if self._decimal_point == ",":
                 return self._parse(rows, kinds=kinds)
@@ -153,7 +153,7 @@ class _Parser:
         return "skip"
 
     def _check_quotes(self, block: bytes, rows: int) -> None:
-        """A quote that never ends would swallow the rows after it."""
+        """Refuse a quote that never ends, which would swallow the rows after it."""
         skipped, self._skipped = self._skipped, 0
         if b'"' in block and rows + skipped != sum(1 for line in block.split(b"\n") if line.strip(b"\r")):
             raise TableError(
@@ -162,8 +162,8 @@ class _Parser:
             )
 
     def _refusal(self, text: str) -> str:
-        """Arrow's message without the cell's content: it may be private."""
-        # Only at the beginning: further on it quotes what stands there.
+        """Arrow's message without the cell's content, which may be private."""
+        # Only at the beginning: later text quotes cells.
         column = re.match(r"In CSV column #(\d+)", text)
         row = re.match(r"(?:In CSV column #\d+: |CSV parse error: )?Row #(\d+)", text)
         place = f", row {self._rows + int(row[1])}" if row else ""
@@ -180,7 +180,7 @@ class _Parser:
 
 
 def column_names(text: str | None) -> Sequence[str] | None:
-    """What `--columns a,b,c` says."""
+    """Parse the names in `--columns a,b,c`."""
     if text is None:
         return None
     names = tuple(name.strip() for name in text.split(","))
@@ -193,9 +193,9 @@ def column_names(text: str | None) -> Sequence[str] | None:
 
 
 def layout_of(block: bytes, columns: Sequence[str] | None, *, where: str) -> tuple[CsvLayout, bytes]:
-    """The layout that a first block of lines shows, and the rows of that block.
+    """The layout shown by a first block of lines, and the block's rows.
 
-    `columns` are the names of a file that has none. No message holds a cell: the first line may be a row.
+    `columns` are the names for a file without a header. Messages never contain cells: the first line may be a row.
     """
     block, hint = block.lstrip(b"\r\n"), None
     if found := _HINT.fullmatch(_line(block)):
@@ -215,14 +215,14 @@ def layout_of(block: bytes, columns: Sequence[str] | None, *, where: str) -> tup
 
 
 def is_hint(block: bytes) -> bool:
-    """Whether a block is nothing but the line in which a spreadsheet names its separator."""
+    """Whether a block is only the line in which a spreadsheet names its separator."""
     return bool(_HINT.fullmatch(block.decode("utf-8", errors="replace").strip()))
 
 
 def decimal_point(rows: bytes, layout: CsvLayout, numbers: Collection[str], *, most: int) -> str | None:
-    """A comma, where cells of number columns are written so and none has a point; None where all are whole numbers.
+    """A comma if cells of number columns have one and none has a point; None if all are whole numbers.
 
-    A comma that may group thousands is none: such cells are then refused, and `deeprotect prepare` reads them.
+    A comma that may group thousands does not count: such cells are refused, and `deeprotect prepare` reads them.
     """
     if layout.delimiter == ",":
         return "."
@@ -240,13 +240,13 @@ def _check_header(rows: list[list[str]], lines: list[str], where: str) -> None:
             Argument("columns", ["a", "b", "c"]),
         )
     if len(first) == 1 and any(len(line.split()) > 1 and all(map(_is_value, line.split())) for line in lines[1:]):
-        raise TableError(f"{where}: its columns are separated by blanks; use commas, semicolons or tabs")
+        raise TableError(f"{where}: its columns are separated by spaces; use commas, semicolons or tabs")
     if later and not any(_is_value(cell) for row in later for cell in row):
         raise TableError(f"{where}: none of its first lines holds a number; is it a table of samples?")
 
 
 def _refuse_preamble(block: bytes, where: str) -> None:
-    """Notes above the column names: most lines have another number of cells than the first, from a line of names on."""
+    """Refuse notes above the column names: most lines then have another number of cells than the first."""
     numbered = [(number, line) for number, line in enumerate(_lines(block), start=1) if line.strip()]
     for mark in DELIMITERS:
         rows = [_cells(line, mark) for _, line in numbered]
@@ -284,7 +284,7 @@ def _is_value(cell: str) -> bool:
 
 
 def _delimiter(lines: list[str]) -> str:
-    """The mark that cuts the first line into several cells, and most other lines into as many."""
+    """The separator that cuts the first line into several cells, and most other lines into as many."""
     counts = {mark: [len(_cells(line, mark)) for line in lines] for mark in DELIMITERS}
     cutting = [mark for mark in DELIMITERS if counts[mark] and counts[mark][0] > 1]
     return max(cutting, key=lambda mark: (counts[mark].count(counts[mark][0]), counts[mark][0]), default=",")
@@ -293,7 +293,7 @@ def _delimiter(lines: list[str]) -> str:
 def _cells(line: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter), [""])
-    except csv.Error:  # a cell beyond all measure
+    except csv.Error:  # a cell is too large
         return [line]
 
 

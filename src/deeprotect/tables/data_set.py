@@ -1,4 +1,4 @@
-"""A data set of many files: its parts, and where each goes in a folder of the same structure."""
+"""A data set of many files: its parts, and their places in an output folder of the same structure."""
 
 import os
 import re
@@ -24,18 +24,18 @@ class DataSetPart:
 
 
 def is_folder(output: str) -> bool:
-    """Whether an output is a folder of tables: it is one already, ends in a slash, or has no suffix."""
+    """Whether an output is a folder of tables: it exists as a folder, ends in a slash, or has no suffix."""
     refuse_blank(output)
     if is_address(output) and (output.endswith("/") or not Path(output).suffix):
-        raise InputError(f"{output}: a folder of tables is written on this machine; give the address of a file")
+        raise InputError(f"{output}: an output folder must be local; give the address of a file")
     return output != "-" and (Path(output).is_dir() or output.endswith("/") or not Path(output).suffix)
 
 
 def parts_of(inputs: Sequence[str], *, passing: Collection[str], numbered: bool) -> list[DataSetPart]:
-    """The files of folders (with all that is in them), patterns and paths, in order of their names.
+    """The files of folders (including subfolders), patterns and paths, in order of their names.
 
-    Names of files and folders tell who or what it was as recordings' do, so they are `numbered` in their order. Where
-    they are kept, a folder `person=3` is a column of the data set: only those in `passing` may leave.
+    Names of files and folders may reveal people or labels, like those of recordings, so they are `numbered` in order.
+    If names are kept, a folder `person=3` is a column of the data set: it must be in `passing` to be released.
     """
     found = {path: root for given in inputs for root, path in _found(given)}
     common = os.path.commonpath([root.resolve() for root in found.values()])
@@ -52,7 +52,7 @@ def parts_of(inputs: Sequence[str], *, passing: Collection[str], numbered: bool)
 
 
 def _numbered(names: Collection[Path]) -> Iterator[Path]:
-    """Each file and each folder by its place in the folder around it."""
+    """Each file and folder by its position in its parent folder."""
     among: dict[Path, dict[str, int]] = {}
     for name in sorted(names):
         for part in (name, *name.parents[:-1]):
@@ -64,10 +64,10 @@ def _numbered(names: Collection[Path]) -> Iterator[Path]:
 
 
 def _found(given: str) -> Iterator[tuple[Path, Path]]:
-    """The folder that structure is counted from, with each file in it."""
+    """Each file with the root of its relative path."""
     refuse_blank(given)
     if is_address(given):
-        raise TableError(f"{given}: what lies at an address goes into a file; give OUTPUT the name of one")
+        raise TableError(f"{given}: a table at an address is released into a file; give OUTPUT the name of one")
     if given == "-":
         raise TableError("standard input is one table; give the name of a file to write, or - for standard output")
     root, files = files_at(given, deep=True)
@@ -75,7 +75,7 @@ def _found(given: str) -> Iterator[tuple[Path, Path]]:
 
 
 def _place(inside: Path) -> Path:
-    """The same name, for kinds that are written; `.csv` for those that are only read."""
+    """The same name if its format can be written; otherwise with `.csv`."""
     if suffix_of(inside) in WRITERS:
         return inside
     return inside.with_name(inside.name[: -len(".gz")] if inside.suffix == ".gz" else inside.name).with_suffix(".csv")
@@ -86,6 +86,6 @@ def _check_partitions(part: DataSetPart, passing: Collection[str]) -> None:
         named = _PARTITION.fullmatch(folder)
         if named and named[1] not in passing:
             raise InputError(
-                f"{printable(str(part.source))}: its folder tells the column '{printable(named[1])}', which does not "
-                "leave; rename the folder without =, if its name may, or map it as the recording"
+                f"{printable(str(part.source))}: its folder states the column '{printable(named[1])}', which is not "
+                "released; rename the folder without =, if its name may be released, or map it as the recording"
             )

@@ -1,7 +1,7 @@
-"""What a column may carry out beside its cells: name, type, nullability and a short unit; nothing else passes.
+"""Column metadata allowed in the output: name, type, nullability and a short unit; nothing else passes.
 
-Files and frames hold more than an app is shown: entries of a dictionary that no row uses, values that lie under a
-null, descriptions in metadata. All of it stays behind, because fields and arrays are made anew.
+Files and frames hold more than is visible: dictionary entries that no row uses, values under a null, descriptions in
+metadata. Fields and arrays are rebuilt, so all of that is dropped.
 """
 
 import re
@@ -17,7 +17,7 @@ from deeprotect.errors import TableError, printable
 from deeprotect.signals.schema import Floats
 
 LONGEST_UNIT = 32
-LONGEST_CELL = 1000  # bytes of a name, a label or a time stamp: a few bytes on disk may unpack to any number
+LONGEST_CELL = 1000  # bytes of a name, a label or a time stamp; compressed cells may expand without limit
 _UNIT = b"unit"
 _TIME_ZONE = re.compile(r"[\w+\-/:]{1,64}", re.ASCII)
 _PLAIN = (
@@ -40,7 +40,7 @@ _PLAIN = (
 
 
 def check_names(table: pa.Schema, where: str) -> None:
-    """Each name once, and each printable: names are shown to people, in messages and by apps."""
+    """Check that names are unique and printable, because people read them in messages and apps."""
     try:
         names = table.names
     except UnicodeDecodeError:
@@ -55,7 +55,7 @@ def check_names(table: pa.Schema, where: str) -> None:
 
 
 def fresh_field(field: pa.Field, where: str) -> pa.Field:
-    """The field as it may leave; a column of a type that could hide something is refused."""
+    """The field as released; refuses a type that could hide something."""
     unit = stated_unit(field)
     kept = unit is not None and 0 < len(unit) <= LONGEST_UNIT and unit.isprintable()
     metadata = {_UNIT: unit} if kept else None
@@ -63,28 +63,28 @@ def fresh_field(field: pa.Field, where: str) -> pa.Field:
 
 
 def stated_unit(field: pa.Field) -> str | None:
-    """The unit that a column states for itself, if it does."""
+    """The unit in a column's metadata, if there is one."""
     unit = (field.metadata or {}).get(_UNIT)
     return None if unit is None else unit.decode("utf-8", errors="replace")
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """What a channel may be."""
+    """Whether a type is valid for a channel."""
     return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Text in any of Arrow's layouts."""
+    """Whether a type is text in any of Arrow's layouts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Octets that need not be text."""
+    """Whether a type is binary."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def plain_field(field: pa.Field) -> pa.Field:
-    """Of a dictionary, the type of its values."""
+    """The field with the value type of a dictionary."""
     return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
 
 
@@ -94,23 +94,23 @@ def plain_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """A dictionary as its values, text as text that Arrow can compute with."""
+    """A dictionary as its values, text in a type that Arrow can compute with."""
     column = decoded(column) if pa.types.is_dictionary(column.type) else column
     return column.cast(pa.large_string()) if is_text(column.type) else column
 
 
-def refuse_long(column: pa.Array, longest: int, where: str) -> None:
-    """Texts that are too long, before any of them is looked at or copied."""
+def refuse_long(column: pa.Array, longest: int, *, name: str, where: str) -> None:
+    """Refuse texts that are too long, before any of them is read or copied."""
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
     if not pa.types.is_primitive(values.type) and _longest(values) > longest:
         raise TableError(
-            f"{where} holds cells of more than {longest} bytes, too long for a name, a label or a time stamp; shorten "
-            "them, or map another column"
+            f"{where}: column '{printable(name)}' holds cells of more than {longest} bytes, too long for a name, a "
+            "label or a time stamp; shorten them, or map another column"
         )
 
 
 def _longest(values: pa.Array) -> int:
-    """Bytes of the longest cell, found without copying one; 0 where cells are not of bytes."""
+    """Bytes of the longest cell, without copying; 0 for other types."""
     kind = values.type
     if pa.types.is_fixed_size_binary(kind):
         return int(kind.byte_width)
@@ -121,33 +121,33 @@ def _longest(values: pa.Array) -> int:
 
 
 def _longest_view(values: pa.Array) -> int:
-    """Each view begins with its length; Arrow cannot count it."""
+    """The longest view; each begins with its length, which Arrow cannot compute."""
     views = np.frombuffer(values.buffers()[1] or b"", dtype=np.int32)[::4][values.offset : values.offset + len(values)]
     return int(views.max(initial=0, where=np.asarray(values.is_valid())))
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """The cells in memory of their own: a dictionary's other entries and what lies under nulls is not copied."""
+    """Copy the visible cells only: no other dictionary entries, and nothing under nulls."""
     if len(column) and pa.types.is_primitive(column.type) and column.type.bit_width >= 8 and not column.null_count:
         return _copied(column)
     rows = from_numpy(np.arange(len(column)))
     if pa.types.is_dictionary(column.type):
         column, rows = column.dictionary, column.indices
     kind = column.type
-    if pa.types.is_string_view(kind):  # Arrow cannot take from views; a view also keeps whole buffers alive
+    if pa.types.is_string_view(kind):  # Arrow cannot take from views, which also keep entire buffers alive
         column = column.cast(pa.large_string())
     return column.take(rows).cast(kind)
 
 
 def _copied(column: pa.Array) -> pa.Array:
-    """Numbers without nulls, of whole octets: their octets, and none before or after them."""
+    """Copy exactly the bytes of numbers without nulls."""
     width = column.type.bit_width // 8
     cells = column.buffers()[1].slice(column.offset * width, len(column) * width).to_pybytes()
     return pa.Array.from_buffers(column.type, len(column), [None, pa.py_buffer(cells)])
 
 
 def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
-    """Released values in the type of their column; what the type cannot hold becomes the nearest that it can."""
+    """Released values in the type of their column, clipped to the type's limits."""
     if pa.types.is_float64(kind):
         return from_numpy(values)
     low, high = map(_inside, _limits(kind))
@@ -156,13 +156,13 @@ def saturated(values: Floats, kind: pa.DataType) -> pa.Array:
 
 
 def from_numpy(values: NDArray[Any]) -> pa.Array:
-    """Numbers as a column, not copied; `pa.array` would import pandas first, half a second where it is installed."""
+    """Numbers as a column, without copying; `pa.array` would import pandas, which takes half a second."""
     kept = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, kept])
 
 
 def to_floats(column: pa.Array) -> Floats:
-    """Numbers as float64, NaN where there is none; without pandas, which `to_numpy` would import."""
+    """Numbers as float64, NaN if missing; without pandas, which `to_numpy` would import."""
     numbers = column if pa.types.is_float64(column.type) else pc.cast(column, pa.float64(), safe=False)
     whole = pc.fill_null(numbers, pa.scalar(np.nan)) if numbers.null_count else numbers
     return np.asarray(np.from_dlpack(whole), dtype=np.float64)
@@ -177,7 +177,7 @@ def _limits(kind: pa.DataType) -> tuple[Fraction, Fraction]:
 
 
 def _inside(limit: Fraction) -> float:
-    """The float64 next to a limit that does not lie beyond it."""
+    """The float64 next to a limit that does not exceed it."""
     nearest = float(limit)
     return nearest if abs(Fraction(nearest)) <= abs(limit) else float(np.nextafter(nearest, 0.0))
 
@@ -190,5 +190,5 @@ def _plain_type(field: pa.Field, where: str) -> pa.DataType:
             "convert it to text, numbers or time stamps"
         )
     if pa.types.is_timestamp(kind) and kind.tz is not None and not _TIME_ZONE.fullmatch(kind.tz):
-        raise TableError(f"{where}: column '{printable(field.name)}' has no usual time zone; convert it to UTC")
+        raise TableError(f"{where}: column '{printable(field.name)}' has an unsupported time zone; convert it to UTC")
     return kind

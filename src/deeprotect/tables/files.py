@@ -1,4 +1,4 @@
-"""One file, a phone export or standard input as a source: CSV, Parquet, Arrow, Excel, zip; always closed in the end."""
+"""One file, a phone export or standard input as a source: CSV, Parquet, Arrow, Excel, zip; always closed at the end."""
 
 import csv
 import io
@@ -23,15 +23,15 @@ from deeprotect.tables.phone_export import folder_files, is_export, joined, zipp
 from deeprotect.tables.source import Scan, Source, rows_at_a_time
 
 _IN_PIECES: Any = {"buffer_size": 1 << 16, "pre_buffer": False}
-"""Bytes of each Parquet column that are read at a time, instead of the whole column of a row group."""
+"""Bytes of each Parquet column that are read at a time, instead of a row group's entire column."""
 STANDARD_INPUT = "standard input"
-MOST_UNPACKED = 1 << 29  # bytes of a row group or a workbook, where they are as much larger as only tricks are
+MOST_UNPACKED = 1 << 29  # bytes of a row group or a workbook with a suspicious compression ratio
 MOST_TIMES = 100
 
 
 @contextmanager
 def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
-    """One file, or standard input; whatever was opened is closed in the end."""
+    """Open one file, or standard input, and close everything at the end."""
     if path == "-":
         if sys.stdin is None:
             raise TableError("standard input is closed; give a file, or a pipe to read from")
@@ -49,19 +49,20 @@ def open_path(path: str, request: CsvRequest) -> Iterator[Source]:
 
 
 def kind_of(path: str | Path) -> str:
-    """The suffix that decides; `.csv.gz` is CSV."""
+    """The suffix that decides the format; `.csv.gz` is CSV."""
     suffix = suffix_of(path)
     return suffix.removesuffix(".gz") or suffix
 
 
 def opened(path: str) -> AbstractContextManager[BinaryIO]:
-    """A file of this machine or at an address."""
+    """Open a local or remote file."""
     return reading(path) if is_address(path) else _regular_file(path)
 
 
 @contextmanager
 def _regular_file(path: str) -> Iterator[BinaryIO]:
-    """A file of known size. Pipes, devices and folders are refused: they have none, and opening one may never end."""
+    """Open a file of known size. Pipes, devices and folders have none, and opening one may block, so they are
+    refused."""
     try:
         stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - Path.open takes no opener
     except FileNotFoundError:
@@ -75,7 +76,7 @@ def _regular_file(path: str) -> Iterator[BinaryIO]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe that nobody writes to would wait forever
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe without a writer would block
 
 
 def _size(path: str, stream: BinaryIO) -> int:
@@ -84,11 +85,11 @@ def _size(path: str, stream: BinaryIO) -> int:
 
 @contextmanager
 def _reading(where: str, kind: str) -> Iterator[None]:
-    """Whatever goes wrong, in our words: Arrow's own may quote what stands in the file."""
+    """Translate all errors, because Arrow's may quote the file's content."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise TableError(f"{where}: it cannot be read as {kind}; is it whole, and of that kind?") from None
+        raise TableError(f"{where}: it cannot be read as {kind}; it may be truncated or in another format") from None
 
 
 @contextmanager
@@ -110,7 +111,7 @@ def _parquet(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Itera
         with _reading(where, "Parquet"):
             _check_row_groups(file.metadata, names, where=where)
             chosen = schema.names if names is None else names
-            # As a dictionary, a text that many rows have is one in memory.
+            # Dictionaries store repeated text once.
             texts = [name for name in chosen if is_text(schema.field(name).type)]
             again = pa_parquet.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts, **_IN_PIECES)
             batches = again.iter_batches(rows_at_a_time(chosen), columns=names, use_threads=False)
@@ -138,7 +139,7 @@ def _arrow(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterato
 
 @contextmanager
 def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
-    """The first sheet of a workbook, as if it had been exported as CSV."""
+    """Read the first sheet of a workbook, as if it had been exported as CSV."""
     try:
         import openpyxl
     except ImportError:
@@ -152,8 +153,8 @@ def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> I
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             sheet, *others = book.worksheets
             _write_sheet(sheet.iter_rows(values_only=True), text)
-        except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError):  # of XML
-            raise TableError(f"{where}: it cannot be read as Excel; is it whole, and of that kind?") from None
+        except (zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError):  # SyntaxError: of XML
+            raise TableError(f"{where}: it cannot be read as Excel; it may be truncated or in another format") from None
         text.seek(0)
         read, unread = printable(sheet.title), printable(", ".join(each.title for each in others), MOST_LISTED)
         named = f"{where}, sheet '{read}'" + (f" (not read: {unread})" if unread else "")
@@ -163,7 +164,7 @@ def _excel(stream: BinaryIO, request: CsvRequest, where: str, *, size: int) -> I
 
 
 def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:
-    """Cells as text; rows and last cells that are empty are formatting, not data."""
+    """Write cells as text; empty rows and trailing empty cells are formatting, not data."""
     lines = io.TextIOWrapper(text, encoding="utf-8", newline="", write_through=True)
     writer, width = csv.writer(lines, lineterminator="\n"), 0
     for row in rows:
@@ -177,7 +178,7 @@ def _write_sheet(rows: Iterable[tuple[Any, ...]], text: BinaryIO) -> None:
 
 @contextmanager
 def _zip(stream: BinaryIO, _: CsvRequest, where: str, *, size: int) -> Iterator[Source]:
-    del size  # the files inside are bounded, not the archive
+    del size  # the files inside are bounded instead
     yield _of_phone(zipped_files(stream, where), where)
 
 
@@ -193,31 +194,32 @@ def _of_phone(files: dict[str, bytes], where: str) -> Source:
 
 @contextmanager
 def closed_in_the_end(scan: Callable[[Sequence[str] | None], Batches]) -> Iterator[Scan]:
-    """Whatever was read is closed with the source, be it half-way."""
+    """Close everything that was read with the source, even half-way."""
     with ExitStack() as opened:
         yield lambda names: opened.enter_context(closing(scan(names)))
 
 
 def _whole(batches: Iterable[pa.RecordBatch], where: str, *, longest: int | None) -> Batches:
-    """Batches whose offsets and lengths lie inside their own buffers: a damaged file could point at other memory.
+    """Check that offsets and lengths lie inside each batch's buffers: a damaged file could point at other memory.
 
-    Cells have at most `longest` bytes, or so many that a batch of them fits into memory: many rows may show one text.
+    Cells have at most `longest` bytes, or few enough for a batch to fit into memory, because many rows may share one
+    text.
     """
     for batch in batches:
         batch.validate()
         size = rows_at_a_time(batch.schema.names)
         for piece in (batch.slice(start, size) for start in range(0, batch.num_rows, size)):
             for name, column in zip(piece.schema.names, piece.columns, strict=True):
-                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, f"{where}: column '{printable(name)}'")
+                refuse_long(column, longest or MOST_UNPACKED // piece.num_rows, name=name, where=where)
             piece.validate(full=True)
             yield piece
 
 
 def _check_row_groups(file: Any, names: Collection[str] | None, *, where: str) -> None:
-    """Of these columns of a Parquet file, or of all: a page is unpacked whole, whatever is read of it."""
+    """Check the sizes of these columns of a Parquet file, or of all: a page is always decompressed entirely."""
     places = [place for place in range(file.num_columns) if names is None or file.schema.column(place).path in names]
     for group in map(file.row_group, range(file.num_row_groups)):
-        if group.total_byte_size <= MOST_UNPACKED:  # a column of a damaged file is not looked at: Arrow would abort
+        if group.total_byte_size <= MOST_UNPACKED:  # do not inspect columns of a damaged file: Arrow would abort
             continue
         columns = [group.column(place) for place in places]
         unpacked = sum(each.total_uncompressed_size for each in columns)
@@ -226,11 +228,11 @@ def _check_row_groups(file: Any, names: Collection[str] | None, *, where: str) -
 
 
 def _refuse_far(unpacked: int, packed: int, *, what: str) -> None:
-    """More than fits into memory, out of so little that it can only be a trick."""
+    """Refuse data that expands beyond memory at a ratio that only an attack has."""
     if unpacked > MOST_UNPACKED and unpacked > MOST_TIMES * packed:
         raise TableError(
-            f"{what} unpacks to more than {MOST_UNPACKED >> 20} MB; write it in smaller ones, or leave out "
-            "what unpacks so far"
+            f"{what} unpacks to more than {MOST_UNPACKED >> 20} MB; write smaller ones, or leave out "
+            "the columns that expand so much"
         )
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: which mark is the decimal one, and which only groups thousands."""
+"""Numbers as people write them: which mark is decimal, and which groups thousands."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -24,10 +24,10 @@ _BLANK = r"['’ \x{a0}\x{202f}]"
 
 @dataclass
 class MarkEvidence:
-    """What the cells of one column show: by decimal mark, those that can be read in one way only, as 0,5 or 1.234,5.
+    """The cells of one column by decimal mark, as far as they are unambiguous, such as 0,5 or 1.234,5.
 
-    `open` counts by mark the cells that can be read in two, as 1,234; `whole` those without any mark. `sure` are cells
-    as 1,234,567, which nobody mistypes.
+    `open` counts ambiguous cells by mark, such as 1,234; `whole` those without any mark. `sure` are cells such as
+    1,234,567, which are not typing errors.
     """
 
     telling: Counter[str] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class MarkEvidence:
         return evidence
 
     def add(self, column: pa.Array) -> None:
-        marked = column.filter(matches(column, "[.,]"))  # of whole numbers there may be very many
+        marked = column.filter(matches(column, "[.,]"))  # skips whole numbers, which may be many
         for mark, other in OTHER.items() if len(marked) else ():
             self.telling[mark] += _count(marked, _telling(mark, other))
             self.sure[mark] += _count(marked, rf"^\s*[-+]?[1-9]\d{{0,2}}([{other}]\d{{3}}){{2,}}([{mark}]\d*)?\s*$")
@@ -50,10 +50,10 @@ class MarkEvidence:
         self.whole += _count(column, _WHOLE)
 
     def mark(self, elsewhere: Iterable["MarkEvidence"] = ()) -> str | None:
-        """The decimal mark; None where nothing says that either mark groups thousands.
+        """The decimal mark; None if nothing shows that either mark groups thousands.
 
-        One typing error is not to turn 9.812 into 9812: a mark must be shown by as many cells as it would change.
-        Beside whole numbers 1,234 is a thousand, unless the column or one `elsewhere` in the table has decimal commas.
+        A single typing error must not turn 9.812 into 9812: a mark needs as many cells that show it as it would change.
+        Among whole numbers 1,234 is a thousand, unless the column or one `elsewhere` in the table has decimal commas.
         """
         if self.told:
             mark = max(OTHER, key=lambda each: (self.sure[each], self.telling[each]))
@@ -67,7 +67,7 @@ class MarkEvidence:
 
     @property
     def told(self) -> bool:
-        """Whether a cell shows the mark, so that nothing has to be assumed."""
+        """Whether some cell shows the mark, so that nothing has to be assumed."""
         return self.telling.total() + self.sure.total() > 0
 
 
@@ -81,7 +81,7 @@ def has_decimal_commas(column: pa.Array) -> bool:
 
 
 def strict_mark(columns: Iterable[MarkEvidence]) -> str | None:
-    """For readers that must not assume: a comma only where no number has a point and none may be a thousand."""
+    """For readers that must not assume: a comma only if no number has a point and none may be a thousand."""
     seen = list(columns)
     points, commas = (any(each.telling[mark] or each.open[mark] for each in seen) for mark in OTHER)
     if points or not commas:
@@ -92,19 +92,19 @@ def strict_mark(columns: Iterable[MarkEvidence]) -> str | None:
 
 @dataclass
 class NumberColumn:
-    """Numbers of one column over the batches of a source; the decimal mark that some cells show holds for all."""
+    """Numbers of one column over the batches of a source; the decimal mark shown by some cells applies to all."""
 
     evidence: MarkEvidence = field(default_factory=MarkEvidence)
     mark: str | None = None
-    assumed: Literal["thousands", "decimals"] | None = None  # how 1,234 is read where nothing shows what it is
+    assumed: Literal["thousands", "decimals"] | None = None  # how ambiguous cells such as 1,234 are read
 
     def look(self, column: pa.Array) -> None:
-        """What a batch shows, before it is read; no further once a mark was shown."""
+        """Collect evidence from a batch, before it is read, until a mark is shown."""
         if is_text(column.type) and not (self.mark and self.evidence.told):
             self.evidence.add(column)
 
     def settle(self, elsewhere: Iterable[MarkEvidence]) -> None:
-        """Where this column does not show the mark, the others of the table may; it is among them."""
+        """Use the evidence of the table's other columns if this one shows no mark; `elsewhere` includes it."""
         seen = list(elsewhere)
         self.mark = self.evidence.mark(seen)
         shown = {mark for mark in OTHER if any(each.telling[mark] or each.sure[mark] for each in seen)}
@@ -114,12 +114,12 @@ class NumberColumn:
 
     @property
     def mixed(self) -> bool:
-        """Whether some cells have decimal points and others decimal commas; both are read as what they are."""
+        """Whether some cells have decimal points and others decimal commas; each is read correctly."""
         seen = self.evidence
         return self.mark is None and all(seen.telling[mark] + seen.open[mark] for mark in OTHER)
 
     def read(self, column: pa.Array) -> tuple[Floats, Mask, Mask]:
-        """Values as float64, NaN where there is none; which cells hold no number; which have thousands separators."""
+        """Values as float64, NaN for missing ones; which cells are not numbers; which have thousands separators."""
         kind, none = column.type, np.zeros(len(column), dtype=bool)
         if is_text(kind):
             text, grouped = self.written(column)
@@ -132,7 +132,7 @@ class NumberColumn:
         return np.full(len(column), np.nan), as_mask(pc.is_valid(column)), none
 
     def written(self, column: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Text with a decimal point and no other mark, null where a cell is no number; and which had others."""
+        """Text with a decimal point and no other mark, null for cells that are not numbers; and which had others."""
         other = OTHER[self.mark] if self.mark else None
         grouped = matches(column, _grouped(self.mark, other) if self.mark and other else _NEVER)
         good = pc.or_(pc.and_not(matches(column, _READ), matches(column, f"[{other}]" if other else _NEVER)), grouped)
@@ -152,12 +152,12 @@ def _grouped(mark: str, other: str) -> str:
 
 
 def matches(text: pa.Array, pattern: str) -> pa.Array:
-    """Which cells do; an empty one does not."""
+    """Which cells match; an empty one does not."""
     return pc.fill_null(pc.match_substring_regex(text, pattern), pa.scalar(value=False))
 
 
 def as_mask(column: pa.Array) -> Mask:
-    """Truth values as numpy has them."""
+    """Boolean column as a numpy mask."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 

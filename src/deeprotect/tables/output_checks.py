@@ -1,4 +1,4 @@
-"""Outputs that may not be written, said before the work: what exists, what is an input, what has no place to go."""
+"""Checks of outputs before the work: existing files, inputs, missing folders."""
 
 import os
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ STANDARD = "-"
 
 
 def refuse_output(path: str | Path, inputs: Iterable[str | Path], *, force: bool) -> None:
-    """Before the work: nothing that exists is overwritten unasked, and no input ever."""
+    """Refuse to overwrite an existing file without `force`, or an input."""
     refuse_unwritable(path)
     refuse_input(path, inputs)
     if not force:
@@ -21,7 +21,7 @@ def refuse_output(path: str | Path, inputs: Iterable[str | Path], *, force: bool
 
 
 def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> None:
-    """The same for a folder that is written as a whole."""
+    """Refuse to replace an existing folder without `force`, or an input."""
     refuse_input(path, inputs)
     if not force:
         refuse_existing(path)
@@ -29,20 +29,20 @@ def refuse_folder(path: Path, inputs: Iterable[str | Path], *, force: bool) -> N
 
 
 def refuse_existing(path: str | Path, *, forcible: bool = True) -> None:
-    """What is there is somebody's work."""
+    """Refuse to overwrite an existing file."""
     if str(path) != STANDARD and (is_there(str(path)) if is_address(path) else os.path.lexists(path)):
         raise OutputExistsError(str(path), replaceable=forcible)
 
 
 def refuse_input(path: str | Path, inputs: Iterable[str | Path]) -> None:
-    """An output that is an input, under whatever name, would replace what it is made from."""
+    """Refuse an output that is an input, under any name."""
     for each in inputs:
         if STANDARD not in (str(path), str(each)) and _same_file(path, each):
             raise InputError(f"{path}: it is the input, and an output never replaces its input; choose another name")
 
 
 def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:
-    """An output folder in an input folder, or with an input in it: what was released would be taken for more input."""
+    """Refuse an output folder in an input folder, or around an input: released files would be read as input."""
     place = folder.resolve()
     for each in inputs:
         if each.resolve().is_relative_to(place) or (each.is_dir() and place.is_relative_to(each.resolve())):
@@ -50,7 +50,7 @@ def refuse_among_inputs(folder: Path, inputs: Iterable[Path]) -> None:
 
 
 def refuse_unwritable(path: str | Path) -> None:
-    """A name that no file can have, or a folder that takes none."""
+    """Refuse an impossible file name, or a folder that is not writable."""
     if str(path) == STANDARD or is_address(path):
         return
     place = Path(path)
@@ -63,24 +63,26 @@ def refuse_unwritable(path: str | Path) -> None:
 
 
 def refuse_unwritable_folder(path: str | Path) -> None:
-    """A folder that is there and takes files, or that can be made; none is made yet."""
+    """Refuse a path that is not a writable folder and cannot become one; nothing is created."""
     place = Path(path)
     if os.path.lexists(place) and not place.is_dir():
         raise InputError(f"{path}: it is not a folder; give another ", Argument("out"))
     nearest = next(each for each in (place.absolute(), *place.absolute().parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be made a folder ({nearest} takes no files); give another ", Argument("out"))
+        raise InputError(
+            f"{path}: cannot create this folder ({nearest} is not writable); give another ", Argument("out")
+        )
 
 
 def refuse_existing_in(folder: str | Path, names: Iterable[str]) -> None:
-    """Files and folders of these names in a folder are somebody's work; others may stay beside what is written."""
+    """Refuse to overwrite existing files and folders of these names; others may stay."""
     for name in names:
         if os.path.lexists(Path(folder) / name):
             raise OutputExistsError(str(folder), name)
 
 
 def refuse_unknown_kind(path: str | Path) -> None:
-    """A table's suffix says how it is written."""
+    """Refuse a suffix that no format has."""
     if str(path) != STANDARD:
         written_kind(path)
 

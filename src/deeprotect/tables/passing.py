@@ -1,4 +1,4 @@
-"""What passes beside the pipe: recordings under their names or numbered, time as it is or from each one's beginning."""
+"""Time and recording in a release: recordings by name or number, time unchanged or from the start of each recording."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,32 +15,32 @@ from deeprotect.tables.fields import from_numpy, is_text, plain
 from deeprotect.tables.rows import Rows
 from deeprotect.tables.timestamps import Timeline
 
-DECIMALS = 6  # of what are fractions: seconds since 1970 are not known better as float64
+DECIMALS = 6  # digits of fractions: float64 has no more for seconds since 1970
 _WIDE_ENOUGH = (pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64())  # for a million
 
 
 @dataclass(frozen=True)
 class PassThrough:
-    """How names of recordings and time stamps leave: as they came, or as 1, 2, … and counted from 0."""
+    """How recordings and time stamps are released: unchanged, or as 1, 2, … and counted from 0."""
 
     recording: Literal["named", "numbered"] = "numbered"
     time: Literal["absolute", "relative"] = "absolute"
-    after: int = 0  # the number that was given last: one release of many files counts on
-    labels: tuple[str, ...] = ()  # columns of labels, which leave only for research on one's own table
+    after: int = 0  # the last number used: numbering continues over many files
+    labels: tuple[str, ...] = ()  # label columns, released only for research on the user's own table
 
     @property
     def untouched(self) -> tuple[str, ...]:
-        """What leaves as it is, of time and recording."""
+        """The columns among time and recording that are released unchanged."""
         return (*((TIME,) if self.time == "absolute" else ()), *((RECORDING,) if self.recording == "named" else ()))
 
     def unchanged(self, columns: Columns) -> tuple[str, ...]:
-        """The columns that leave as they are, in the order of the table."""
+        """The columns that are released unchanged, in the order of the table."""
         found = {TIME: columns.time_name, RECORDING: columns.recording_name}
         passed = {*self.labels, *(found[each] for each in self.untouched)}
         return tuple(name for name in columns.kept if name in passed)
 
     def schema(self, output: pa.Schema, columns: Columns) -> pa.Schema:
-        """Numbers need a type that holds them; time keeps its own."""
+        """The output schema; numbers need a type that holds them, time keeps its own."""
         name = columns.recording_name
         if self.recording == "named" or name is None:
             return output
@@ -50,7 +50,7 @@ class PassThrough:
 
 @dataclass
 class BesideCells:
-    """The cells of one source that leave beside the pipe, batch by batch, in the columns of `schema`."""
+    """The unprotected cells of one source to release, batch by batch, in the columns of `schema`."""
 
     columns: Columns
     passing: PassThrough
@@ -64,11 +64,11 @@ class BesideCells:
 
     @property
     def last_number(self) -> int:
-        """The number that was given last."""
+        """The last number used."""
         return self._numbers.last
 
     def of(self, rows: Rows) -> pa.Table:
-        """Rows must come in order, and checked: their time advances, and no recording comes back."""
+        """Cells for rows, which must come in order and checked: time increases, and no recording reappears."""
         names = [name for name in self.columns.kept if name not in self.columns.channels]
         cells = dict(zip(names, self.columns.beside(rows.batch), strict=True)) | self._changed(rows)
         return pa.table([cells[each.name] for each in self.schema], schema=self.schema)
@@ -99,7 +99,7 @@ class _RecordingNumbers:
 
 @dataclass
 class _RelativeTime:
-    """Stamps less the first of their recording, in the unit and the type of the column."""
+    """Stamps minus the first of their recording, in the unit and the type of the column."""
 
     timeline: Timeline | None
     _current: object = field(default_factory=object)
@@ -128,7 +128,7 @@ class _RelativeTime:
         return np.asarray(values - np.repeat(firsts, np.diff(begins, append=len(values))))
 
     def _as_text(self, since: NDArray[Any]) -> pa.Array:
-        """Numbers as numbers; stamps from the beginning of 1970 on, times of day from midnight on."""
+        """Numbers as numbers; date stamps from the beginning of 1970, times of day from midnight."""
         kind = self.timeline.written if self.timeline else pa.float64()
         if pa.types.is_temporal(kind):
             stamps = pa.array(np.rint(since / 1e3).astype(np.int64)).cast(pa.timestamp("us"))
@@ -136,7 +136,7 @@ class _RelativeTime:
             return pc.strftime(stamps, ("%H:%M:%S" if pa.types.is_duration(kind) else f"%Y-%m-%dT%H:%M:%S{zone}"))
         rounded = np.round(since, DECIMALS)
         fractions, whole = from_numpy(rounded), from_numpy(np.rint(rounded))
-        # Cell by cell: a notation for all cells of a batch would show where batches end.
+        # Cell by cell: a common notation for a batch would show where batches end.
         texts = (pc.cast(each, pa.string()) for each in (whole.cast(pa.int64()), fractions))
         return pc.if_else(pc.equal(fractions, whole), *texts)
 

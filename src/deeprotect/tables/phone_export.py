@@ -1,8 +1,8 @@
-"""Recordings as phone apps export them: a folder or zip file with one CSV file per sensor, read as one table.
+"""Recordings exported by phone apps: a folder or zip file with one CSV file per sensor, read as one table.
 
 Sensor Logger writes `Accelerometer.csv`, `Gyroscope.csv`, …, each with `time` in nanoseconds, and `Annotation.csv` with
-labels; phyphox writes one file per sensor with `Time (s)`, and a folder `meta`. The sensors run at rates of their own,
-so they are joined on one clock, at the rate of the slowest motion sensor.
+labels; phyphox writes one file per sensor with `Time (s)`, and a folder `meta`. Sensors have their own rates, so they
+are joined on one clock, at the rate of the slowest motion sensor.
 """
 
 import io
@@ -27,10 +27,10 @@ from deeprotect.tables.fields import from_numpy, is_number, to_floats
 
 ANNOTATION = "annotation"
 LONGEST_GAP = 2.5  # samples, as in `prepare`: a longer gap begins a new recording
-SLOW = 4.0  # a sensor that reports so many times more seldom than the fastest is left out
-MOST_BYTES = 1 << 30  # of all files together, unpacked
-_SENSORS = {  # what a file of Sensor Logger holds, and its unit; phyphox writes both into the names of its columns
-    "accelerometer": ("user_acceleration", "m/s²"),  # gravity is in a file of its own
+SLOW = 4.0  # a sensor slower than the fastest by this factor is left out
+MOST_BYTES = 1 << 30  # all files together, uncompressed
+_SENSORS = {  # Sensor Logger's files and units; phyphox has both in its column names
+    "accelerometer": ("user_acceleration", "m/s²"),  # gravity is in another file
     "totalacceleration": ("acceleration", "m/s²"),
     "gravity": ("gravity", "m/s²"),
     "gyroscope": ("gyroscope", "rad/s"),
@@ -52,7 +52,7 @@ class Sensor:
 
     @property
     def rate_hz(self) -> float:
-        """By the median step."""
+        """The rate, from the median step."""
         steps = np.diff(self.times)
         steps = steps[steps > 0]
         return float(1 / np.median(steps)) if len(steps) else 0.0
@@ -89,7 +89,7 @@ def _cell_means(times: Floats, values: Floats, clock: Floats, period: float) -> 
 
 
 def is_export(path: str | Path) -> bool:
-    """Whether a folder holds the files of one recording, and not several tables."""
+    """Whether a folder holds the files of one recording, as opposed to several tables."""
     try:
         names = {each.relative_to(path).as_posix().lower() for each in Path(path).glob("*")}
         names |= {f"meta/{each.name}".lower() for each in (Path(path) / "meta").glob("*")}
@@ -113,14 +113,14 @@ def _is_elapsed(header: str) -> bool:
 
 
 def folder_files(path: str) -> dict[str, bytes]:
-    """Contents of the CSV files of an export, by name, from a folder."""
+    """Contents of an export's CSV files by name, from a folder."""
     files = [each for each in sorted(Path(path).iterdir()) if each.suffix.lower() == ".csv" and each.is_file()]
     _refuse_large(sum(each.stat().st_size for each in files), path)
     return {each.name: each.read_bytes() for each in files}
 
 
 def zipped_files(stream: BinaryIO, where: str) -> dict[str, bytes]:
-    """The same from a zip file, whose files may lie in one folder."""
+    """Contents of an export's CSV files by name, from a zip file, in which they may be in one folder."""
     try:
         archive = zipfile.ZipFile(stream)
         members = [each for each in archive.infolist() if not each.is_dir()]
@@ -144,7 +144,7 @@ def zipped_files(stream: BinaryIO, where: str) -> dict[str, bytes]:
 
 
 def _bounded(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> bytes:
-    """A file whose stated size is a lie is cut off there, and refused."""
+    """Read a file up to its stated size, and refuse one that is larger."""
     with archive.open(member) as file:
         content = file.read(member.file_size + 1)
     if len(content) > member.file_size:
@@ -158,7 +158,7 @@ def _refuse_large(size: int, where: str) -> None:
 
 
 def joined(files: dict[str, bytes], where: str) -> tuple[pa.Table, str | None]:
-    """One table of all sensors on one clock, and a sentence on the files that are left out."""
+    """One table of all sensors on one clock, and a note on files that are left out."""
     sensors: list[Sensor] = []
     left_out: list[str] = []
     labels: tuple[Floats, list[str | None]] | None = None
@@ -175,7 +175,7 @@ def joined(files: dict[str, bytes], where: str) -> tuple[pa.Table, str | None]:
     fastest = max(sensor.rate_hz for sensor in sensors)
     kept = [sensor for sensor in sensors if sensor.rate_hz * SLOW >= fastest]
     left_out += [PurePosixPath(each.file).stem for each in sensors if each not in kept]
-    note = f"left out, with too few readings a second or of no known sensor: {_listed(left_out)}" if left_out else None
+    note = f"left out, too slow or of an unknown sensor: {_listed(left_out)}" if left_out else None
     return _on_one_clock(kept, labels, base, where), note
 
 
@@ -185,7 +185,7 @@ def _listed(names: list[str]) -> str:
 
 @dataclass
 class _Base:
-    """The first stamp in nanoseconds, from which seconds are counted: a date since 1970 is too long for a float."""
+    """The first stamp in nanoseconds, subtracted from all: a date since 1970 is too long for a float."""
 
     nanoseconds: int | None = None
 
@@ -203,7 +203,7 @@ def _table(content: bytes, where: str) -> pa.Table:
 
 
 def _sensor(file: str, table: pa.Table, base: _Base) -> Sensor | None:
-    """The readings of a file, or None where it is of no known sensor."""
+    """The readings of a file, or None for an unknown sensor."""
     stem = PurePosixPath(file).stem
     if _ELAPSED in table.column_names and TIME in table.column_names:
         known = _SENSORS.get(stem.lower())
@@ -259,7 +259,7 @@ def _on_one_clock(
 
 
 def _pieces(whole: NDArray[np.bool_]) -> pa.Array:
-    """Numbers of the stretches without gaps."""
+    """Number the stretches without gaps."""
     number = np.cumsum(np.diff(whole.astype(np.int8), prepend=0) == 1)[whole]
     return pa.array([str(each) for each in number.tolist()], pa.string())
 
@@ -272,7 +272,7 @@ def _stamps(seconds: Floats, base: _Base) -> pa.Array:
 
 
 def _labelled(clock: Floats, times: Floats, texts: list[str | None]) -> pa.Array:
-    """An annotation labels everything from its time until the next one; an empty one ends the label."""
+    """Label all rows from an annotation's time until the next one; an empty annotation ends the label."""
     order = np.argsort(times, kind="stable")
     latest = np.searchsorted(times[order], clock, side="right") - 1
     return pa.array([None if place < 0 else texts[order[place]] for place in latest.tolist()], pa.string())

@@ -1,4 +1,4 @@
-"""The tolerant reader of check, prepare and init: every cell as far as it can be understood, and nothing is refused."""
+"""The tolerant reader of check, prepare and init: interprets as many cells as possible and refuses none."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ UNNAMED, UNTRACKED = -1, -2
 class Seen:
     """Consecutive rows; samples, text and grouped are (row, channel).
 
-    text: the cell holds something that is no number. grouped: it is one with thousands separators; `time_grouped`, too.
+    text: the cell is not empty and not a number. grouped: it has thousands separators; `time_grouped`, too.
     """
 
     first_row: int
-    recording: Indices  # running numbers of names; all 0 where the table has none
-    time: Floats | None  # offsets in the column's unit, NaN where missing or not understood
+    recording: Indices  # running numbers of names; all 0 without names
+    time: Floats | None  # offsets in the column's unit, NaN if missing or unreadable
     stamped: Mask | None  # rows whose time cell is not empty
     time_grouped: Mask | None
     samples: Floats
@@ -39,9 +39,9 @@ class Seen:
 
 
 class Reader:
-    """One pass over a source; `by_person` tells recordings apart by person, too, whose numbers often start anew.
+    """One pass over a source; `by_person` distinguishes recordings by person, too, because their numbers often restart.
 
-    `numbers` is what an earlier pass over the same source has found out about its number columns.
+    `numbers` holds the findings of an earlier pass about number columns.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Reader:
             numbers.settle(seen)
 
     def _stamps(self, cells: pa.Array) -> tuple[pa.Array, Mask]:
-        """Numbers with a decimal point and no other mark, and which had thousands separators; others as they are."""
+        """Numbers with a decimal point and no other mark, and which had thousands separators; others unchanged."""
         if not is_text(cells.type):
             return cells, np.zeros(len(cells), dtype=bool)
         text, grouped = self.numbers[self.roles.time or ""].written(cells)
@@ -112,7 +112,7 @@ class Reader:
 
 @dataclass
 class NameIndex:
-    """Numbers for names, in the order in which they first appear, over the batches of a source.
+    """Numbers for names, in order of first appearance, over the batches of a source.
 
     Rows without a name are UNNAMED. After MOST_RECORDINGS names no more are remembered: such rows are UNTRACKED.
     """
@@ -139,13 +139,13 @@ class NameIndex:
 
 
 def unique_names(names: list[str]) -> list[str]:
-    """Names by which columns can be told apart, where a table has one twice."""
+    """Distinct names for columns, even if the table has one twice."""
     first = {name: place for place, name in reversed(list(enumerate(names)))}
     return [name if first[name] == place else f"{name} ({place + 1})" for place, name in enumerate(names)]
 
 
 def _named(column: pa.Array) -> pa.Array:
-    """Names as text; null where there is none."""
+    """Names as text; null for missing ones."""
     column = plain(column)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)

@@ -1,4 +1,4 @@
-"""What each column of a table is for: time, recording, person, channels; found here for every verb."""
+"""The use of each column of a table: time, recording, person, channels; determined here for every verb."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from deeprotect.tables.column_map import ColumnMap
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns by their use. `guessed` maps the uses that a column has by its name alone to what might be meant."""
+    """Columns by their use. `guessed` maps uses determined by name alone to the candidates."""
 
     time: str | None
     recording: str | None
     person: str | None
     channels: tuple[str, ...]
     guessed: dict[str, tuple[str, ...]]
-    no_time: tuple[str, ...] = ()  # columns called time, where there is said to be none
+    no_time: tuple[str, ...] = ()  # columns called time, although the user says there is none
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of time, recording and person, as far as there are any."""
+        """The columns of time, recording and person, if known."""
         named = {TIME: self.time, RECORDING: self.recording, PERSON: self.person}
         return {name: column for name, column in named.items() if column}
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """The uses for which several columns may be meant; of people, the first is taken."""
+        """The uses with several candidates; for people, the first is used."""
         return tuple(name for name in (TIME, RECORDING) if len(self.guessed.get(name, ())) > 1)
 
     def settled(self, where: str, *, said: Sequence[str] = ()) -> "Roles":
-        """For verbs that must not guess: not between columns, and not at all what has to be `said`."""
+        """For verbs that must not guess: refuse several candidates, and any guess for the uses in `said`."""
         asked = [name for name in said if name in self.guessed]
         for role in (*asked, *self.unclear):
             raise AmbiguousColumnError(where, role, self.guessed[role])
@@ -40,7 +40,8 @@ class Roles:
 
 
 def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | None = None, where: str) -> Roles:
-    """By what was said, else by the usual names; without `channels`, they are the columns named like sensors."""
+    """Determine uses from the mapping, else from usual names; without `channels`, columns named like sensors are
+    channels."""
     for name in mapping.demanded:
         if mapping[name] and mapping[name] not in names:
             raise MissingColumnError(where, mapping[name], names)
@@ -60,7 +61,7 @@ def roles_of(names: list[str], mapping: ColumnMap, *, channels: Sequence[str] | 
 
 
 def _said(name: str, names: list[str], mapping: ColumnMap) -> str | None:
-    """The column that was said, or the one of that very name; "" for none, None for open."""
+    """The mapped column, or the one with that name; "" if the user says there is none, None if unknown."""
     column = mapping.get(name)
     if column is not None and name in mapping.demanded:
         return column

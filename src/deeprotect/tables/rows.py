@@ -1,4 +1,4 @@
-"""Rows of a source as numbers, checked against the schema before anything else sees them."""
+"""Rows of a source as numbers, checked against the schema first."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from deeprotect.tables.sources import Source
 
 @dataclass(frozen=True)
 class Rows:
-    """Consecutive rows: samples (row, channel) in units, their recording names, and the batch they came in."""
+    """Consecutive rows: samples (row, channel) in units, their recording names, and their batch."""
 
     samples: Floats
     recording: NDArray[np.generic] | None
@@ -28,9 +28,9 @@ class Rows:
 def read_rows(
     source: Source, columns: Columns, schema: Schema, *, outside: Callable[[Channel, str], object] = refuse_outside
 ) -> Iterator[Rows]:
-    """Every row of the source, batch by batch; the first row that cannot be used raises a TableError.
+    """Read every row of the source, batch by batch; the first unusable row raises a TableError.
 
-    `outside` is called with every channel that a batch shows largely outside its public range.
+    `outside` is called with every channel that lies largely outside its public range in a batch.
     """
     clock = Clock(schema.rate_hz, source.where, column=columns.time_name or "time")
     watch, timeline, first_row = RecordingWatch(source.where, schema.window), columns.timeline(), 0

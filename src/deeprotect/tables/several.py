@@ -1,4 +1,4 @@
-"""Several files as one table: each is a piece of its own, so that no window spans two of them."""
+"""Several files as one table; each has its own recordings, so that no window spans two files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
         paths = [path for each in table for path in paths_of(each)]
         twice = [path for path in paths if paths.count(path) > 1]
         if twice:
-            raise TableError(f"{twice[0]}: it is given twice; every file is read, and paid for, once")
+            raise TableError(f"{twice[0]}: it is given twice; name each file once")
         if not paths or ("-" in paths and len(paths) > 1):
             raise TableError("give at least one file; standard input (-) cannot be joined with others")
         return paths
@@ -40,12 +40,12 @@ def paths_of(table: str | Path | Sequence[str | Path]) -> list[str]:
 
 
 def files_at(given: str, *, deep: bool = False) -> tuple[Path, list[Path]]:
-    """The file, those of a folder (`deep`: and of all in it), or those that match a pattern; and the folder around."""
+    """The file, those in a folder (`deep`: including subfolders), or those that match a pattern; and their folder."""
     path, marks = Path(given), re.compile(r"[*?\[]")
     if is_export(path):
         return path.parent, [path]
     if _is_folder(path):
-        kinds = [kind for kind in READERS if deep or kind != ".txt"]  # beside tables, that is a note on them
+        kinds = [kind for kind in READERS if deep or kind != ".txt"]  # in a folder of tables these are notes
         inside = sorted(path.rglob("*") if deep else path.iterdir())
         exports = {each for each in inside if each.is_dir() and is_export(each)}
         files = [
@@ -68,19 +68,19 @@ def files_at(given: str, *, deep: bool = False) -> tuple[Path, list[Path]]:
 
 
 def is_own(inside: Path) -> bool:
-    """Names that begin with a dot or a line are notes of other programs, by custom."""
+    """Skip names that begin with a dot or an underscore, by convention notes of other programs."""
     return not any(part.startswith((".", "_")) for part in inside.parts)
 
 
 def refuse_blank(name: str | Path) -> None:
-    """An empty name would stand for the folder that one is in, and all tables there."""
+    """Refuse an empty name, which would mean the current folder and all its tables."""
     if not str(name).strip():
         raise TableError("the name of a file is empty; is a shell variable unset?")
 
 
 @contextmanager
 def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, str]) -> Iterator[Source]:
-    """One table out of many. Recordings are numbered by file, `2/walk`: two files may use the same names."""
+    """Read many files as one table. Recordings are numbered by file, `2/walk`: two files may use the same names."""
     where = f"{paths[0]} and {len(paths) - 1} more"
     schemas = [_schema_of(path, request) for path in paths]
     for path, schema in zip(paths[1:], schemas[1:], strict=True):
@@ -102,9 +102,9 @@ def open_several(paths: list[str], request: CsvRequest, mapping: Mapping[str, st
 
 
 def _recording_among(names: list[str], mapping: ColumnMap, where: str) -> str:
-    """The column that names the recording, as it is mapped or usually called; else a new one is made."""
+    """The mapped or usual column that names the recording; else a new column."""
     if mapping.get(RECORDING) == "":
-        raise TableError("several files are recordings of their own; leave out ", Argument("map", {RECORDING: ""}))
+        raise TableError("each of several files is a recording; leave out ", Argument("map", {RECORDING: ""}))
     return roles_of(names, mapping, where=where).recording or RECORDING
 
 

@@ -1,4 +1,4 @@
-"""Where released tables go: written under a temporary name and renamed only when whole."""
+"""Writing released tables, under a temporary name until they are complete."""
 
 import csv
 import gzip
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow.types import is_primitive
 
 from deeprotect.errors import InputError
 from deeprotect.tables.addresses import is_address, suffix_of, writing
@@ -19,19 +20,19 @@ from deeprotect.tables.atomic import whole_file
 from deeprotect.tables.fields import is_text
 
 _SPECIAL = '[",\r\n]'  # cells with one of these need quotes
-BLOCK_ROWS = 65_536  # of every row group, record batch and stretch of CSV, however the input was cut up
+BLOCK_ROWS = 65_536  # rows of every row group, record batch and block of CSV, whatever the input
 
 
 class Sink(Protocol):
-    """Takes released rows; nothing is visible under the final name before the sink is closed without error."""
+    """Takes released rows; nothing is visible under the final name until the sink is closed without error."""
 
     def write(self, rows: pa.Table) -> None: ...
 
 
 class _Blocks:
-    """Hands rows on in blocks of a fixed number, so that a layout tells nothing but the number of rows.
+    """Passes rows on in blocks of a fixed number, so that the layout reveals only the number of rows.
 
-    Blocks of CSV are so many bytes, and how many rows those are follows the number of digits of the raw samples.
+    Input blocks of CSV have a fixed number of bytes, so their number of rows depends on the digits of raw samples.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -54,7 +55,7 @@ class _Blocks:
 
 
 class _Behind:
-    """Writes in a thread of its own: Arrow encodes one block while the next is made. A failure is raised one later."""
+    """Writes in another thread: Arrow encodes one block while the next is made. A failure is raised one block later."""
 
     def __init__(self, sink: Sink, thread: Executor) -> None:
         self._sink, self._thread = sink, thread
@@ -65,7 +66,7 @@ class _Behind:
         self._last = self._thread.submit(self._sink.write, rows)
 
     def finish(self) -> None:
-        """Wait until all is written."""
+        """Wait until everything is written."""
         if self._last is not None:
             self._last.result()
 
@@ -77,13 +78,13 @@ def open_sink(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
         behind = _Behind(writer, thread)
         blocks = _Blocks(behind)
         yield blocks
-        blocks.finish()  # not after an error: what is held back then never leaves
+        blocks.finish()  # not after an error: waiting rows are then dropped
         behind.finish()
 
 
 @contextmanager
 def open_pipe(schema: pa.Schema) -> Iterator[Sink]:
-    """CSV on standard output, row by row and without waiting for whole blocks: for rows that come live."""
+    """Write CSV to standard output row by row, without waiting for complete blocks, for live rows."""
     yield _Lines(sys.stdout.buffer, schema)
 
 
@@ -99,7 +100,7 @@ def _writer(path: str | Path, schema: pa.Schema) -> Iterator[Sink]:
 
 
 def written_kind(path: str | Path) -> str:
-    """The suffix that says how a table is written."""
+    """The suffix that decides the output format."""
     kind = suffix_of(path)
     if kind not in WRITERS:
         raise InputError(f"{path}: unknown kind of table '{kind}'; use {', '.join(WRITERS)}, or - for CSV")
@@ -107,7 +108,7 @@ def written_kind(path: str | Path) -> str:
 
 
 class _Csv:
-    """CSV with bare cells wherever quoting is not needed, as apps write it."""
+    """CSV with quotes only where needed, as apps write it."""
 
     def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         self._stream = stream
@@ -134,13 +135,13 @@ class _Csv:
         if any(pc.any(pc.match_substring_regex(rows.column(name), _SPECIAL)).as_py() for name in self._text):
             return _with_quotes(rows)
         lines = pa.BufferOutputStream()
-        rows = rows.combine_chunks()  # of an empty chunk Arrow writes whatever lies in memory
+        rows = rows.combine_chunks()  # for an empty chunk Arrow writes uninitialised memory
         pa_csv.write_csv(rows, lines, pa_csv.WriteOptions(include_header=False, quoting_style="none"))
         return lines.getvalue()
 
 
 class _Lines(_Csv):
-    """Each row is written by itself: how many come at once depends on where a block of raw text ended."""
+    """Writes each row separately: the size of a batch depends on where a block of raw text ended."""
 
     def write(self, rows: pa.Table) -> None:
         for line in self._lines(rows).to_pybytes().splitlines(keepends=True):
@@ -149,7 +150,7 @@ class _Lines(_Csv):
 
 
 def _with_quotes(rows: pa.Table) -> pa.Buffer:
-    """Quotes around the cells that need them, and no others: Arrow would put them around all of a block, or none."""
+    """Quote only the cells that need it: Arrow would quote all cells of a block, or none."""
     cells = [_quoted(column.cast(pa.string())) for column in rows.columns]
     lines = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
     return pa.py_buffer("".join(f"{line}\n" for line in lines.to_pylist()).encode())
@@ -164,15 +165,43 @@ def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @contextmanager
 def _packed(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
-    """CSV in gzip, whose head names neither a file nor a time."""
+    """CSV in gzip, whose header contains neither a file name nor a time."""
     with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
         yield _Csv(cast("BinaryIO", packed), schema)
 
 
-def _parquet(stream: BinaryIO, schema: pa.Schema) -> Any:
-    import pyarrow.parquet as pa_parquet
+class _Parquet:
+    """Parquet with dictionaries for the columns that repeat values: for others, such as time stamps, they only cost.
 
-    return pa_parquet.ParquetWriter(stream, schema)
+    Arrow would write one for every column, and gives none up within a block. The first block decides.
+    """
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        self._stream, self._schema = stream, schema
+        self._writer: Any = None
+
+    def __enter__(self) -> "_Parquet":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is None:
+            self._writer = self._begun(self._schema.empty_table())
+        self._writer.close()
+
+    def write(self, rows: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._begun(rows)
+        self._writer.write_table(rows)
+
+    def _begun(self, rows: pa.Table) -> Any:
+        import pyarrow.parquet as pa_parquet
+
+        repeated = [name for name in rows.column_names if _repeats(rows.column(name))]
+        return pa_parquet.ParquetWriter(self._stream, self._schema, use_dictionary=repeated)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    return not is_primitive(column.type) or 2 * pc.count_distinct(column).as_py() <= len(column)
 
 
 @contextmanager
@@ -182,7 +211,7 @@ def _arrow(stream: BinaryIO, schema: pa.Schema) -> Iterator[Sink]:
 
 
 class _WholeBatches:
-    """One record batch of Arrow for each block: its writer would make one of every chunk."""
+    """One Arrow record batch for each block: its writer would make one of every chunk."""
 
     def __init__(self, writer: pa.ipc.RecordBatchFileWriter) -> None:
         self._writer = writer
@@ -191,4 +220,4 @@ class _WholeBatches:
         self._writer.write_table(rows.combine_chunks())
 
 
-WRITERS: dict[str, Any] = {".csv": _Csv, ".csv.gz": _packed, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+WRITERS: dict[str, Any] = {".csv": _Csv, ".csv.gz": _packed, ".parquet": _Parquet, ".arrow": _arrow, ".feather": _arrow}

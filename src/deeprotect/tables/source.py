@@ -1,4 +1,4 @@
-"""A table that is being read: its columns, and its rows batch by batch, of the columns that somebody needs."""
+"""A table to read: its columns, and its rows batch by batch, for the requested columns."""
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,31 +11,32 @@ from deeprotect.tables.fields import LONGEST_CELL, plain_column, plain_field, re
 
 Scan = Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
 BATCH_ROWS, BATCH_CELLS = 1 << 16, 1 << 18
-"""A batch has so many rows, fewer where a table is wide: enough to keep Python out of the way, in constant memory."""
+"""Rows of a batch, fewer for a wide table: enough to amortise Python overhead, in constant memory."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is read once; `scan` gives batches with these columns, or with all; `where` names it in messages."""
+    """A table that is read once; `scan` yields batches of the given columns, or all; `where` names it in messages."""
 
     where: str
     schema: pa.Schema
     scan: Scan
-    position: Callable[[], float] = lambda: 0.0  # share that has been read, for a progress bar
-    note: str | None = None  # what else the file holds, and is not read
+    position: Callable[[], float] = lambda: 0.0  # share read so far, for a progress bar
+    note: str | None = None  # what the file holds that is not read
 
     @cached_property
     def batches(self) -> Iterator[pa.RecordBatch]:
         return _of_types(self.scan(None), self.schema)
 
     def only(self, names: Collection[str]) -> "Source":
-        """With these columns alone, the others never unpacked; dictionaries as their values, and no cell too long."""
+        """Restrict to these columns, never decompressing others; dictionaries become values, and long cells are
+        refused."""
         fields = [plain_field(field) for field in self.schema if field.name in names]
         schema = pa.schema(fields)
         return replace(self, schema=schema, scan=lambda _: self._bounded(schema.names))
 
     def renamed(self, names: Mapping[str, str]) -> "Source":
-        """With other names for some of its columns."""
+        """Rename some columns."""
         if not names:
             return self
         for column, name in names.items():
@@ -54,14 +55,14 @@ class Source:
         return replace(self, schema=schema, scan=scan)
 
     def by_rows(self) -> "Source":
-        """In batches of a fixed number of rows: blocks of text end where the digits of raw samples make them end."""
+        """Batches of a fixed number of rows: the ends of blocks of text depend on the digits of raw samples."""
         size = rows_at_a_time(self.schema.names)
         return replace(self, scan=lambda _: cut_by_rows(self.batches, size))
 
     def _bounded(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for batch in self.scan(names):
             for name in names:
-                refuse_long(batch.column(name), LONGEST_CELL, f"{self.where}: column '{printable(name)}'")
+                refuse_long(batch.column(name), LONGEST_CELL, name=name, where=self.where)
             yield batch.select(names)
 
 
@@ -87,7 +88,7 @@ def cut_by_rows(batches: Iterator[pa.RecordBatch], size: int) -> Generator[pa.Re
 
 
 def rows_at_a_time(columns: Sequence[str]) -> int:
-    """Of a batch with these columns: a power of two, as are the blocks that are written."""
+    """Rows of a batch with these columns: a power of two, like the blocks that are written."""
     fitting = max(1, BATCH_CELLS // max(1, len(columns)))
     return min(BATCH_ROWS, 1 << (fitting.bit_length() - 1))
 

@@ -1,4 +1,4 @@
-"""Tables that users bring: CSV, Parquet and Arrow files, several of them, standard input, and frames in memory."""
+"""Sources for users' tables: CSV, Parquet and Arrow files, several of them, standard input, and frames in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,13 +30,13 @@ def open_source(
 ) -> Iterator[Source]:
     """Open a path, '-', an in-memory table, or several paths (a list, a folder, a pattern) that hold one table.
 
-    Text files: columns named in `numbers` are numbers and the rest is text; without `numbers` types are guessed.
-    `columns` names the columns of a text file that has none; lines with a wrong number of cells are told to `ragged`.
-    `mapping` says which column names the recording, where several files are read as one.
+    Text files: columns named in `numbers` are numeric and the rest is text; without `numbers` types are guessed.
+    `columns` names the columns of a text file without a header; lines with a wrong number of cells are passed to
+    `ragged`. `mapping` names the recording column if several files are read as one.
     """
     renamed = mapping.renamed if isinstance(mapping, ColumnMap) else {}
     chosen = None if numbers is None else frozenset(numbers)
-    if chosen and mapping:  # where a mapped column is gone, the channel may be under its own name
+    if chosen and mapping:  # if a mapped column is missing, the channel may be under its own name
         chosen |= {name for name, column in mapping.items() if column in chosen}
     request = CsvRequest(chosen, None if columns is None else tuple(columns), ragged)
     if is_of_paths(table):
@@ -44,7 +44,7 @@ def open_source(
         opened = open_path(paths[0], request) if len(paths) == 1 else open_several(paths, request, mapping or {})
         with opened as source:
             yield source.renamed(renamed)
-    elif isinstance(table, pa.RecordBatchReader):  # read once, as it comes
+    elif isinstance(table, pa.RecordBatchReader):  # read once, as a stream
         yield Source("the table", table.schema, partial(_selected, table)).renamed(renamed)
     else:
         frame = as_arrow(table)
@@ -61,26 +61,26 @@ def _selected(reader: pa.RecordBatchReader, names: Sequence[str] | None) -> Iter
 
 
 def is_of_paths(table: Any) -> bool:
-    """Whether it names files, and is not a table itself."""
+    """Whether the argument names files, as opposed to being a table."""
     several = isinstance(table, list | tuple) and all(isinstance(each, str | Path) for each in table)
     return several or isinstance(table, str | Path)
 
 
 def as_arrow(table: Any) -> pa.Table:
     """An Arrow table from pyarrow, pandas, polars or anything with the Arrow stream interface."""
-    if type(table).__name__ == "LazyFrame":  # of polars, which is not imported for that
+    if type(table).__name__ == "LazyFrame":  # from polars, which is not imported for this
         table = table.collect()
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):
         return table
-    if type(table).__name__ == "Series":  # of pandas or polars: one column, whose name a table would need
+    if type(table).__name__ == "Series":  # from pandas or polars: one column
         raise TableError("a Series is one column; give the whole table, or make one of it: series.to_frame()")
     if hasattr(table, "__arrow_c_stream__"):
         try:
             return pa.table(table)
         except (pa.ArrowException, TypeError, ValueError):  # its message would quote a cell
-            raise TableError("the table: a column mixes types that Arrow keeps apart; convert it to one") from None
+            raise TableError("the table: a column mixes several types; convert it to one") from None
     raise TableError(
         f"cannot read a table from {type(table).__name__}; give a path, or a pyarrow, pandas or polars table"
     )

@@ -1,4 +1,4 @@
-"""Text files as people have them, as blocks of whole lines in UTF-8: compression, encoding and line ends undone."""
+"""Text files as blocks of complete lines in UTF-8, after decompression, decoding and unifying line ends."""
 
 import codecs
 import zlib
@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from deeprotect.errors import TableError
 
 BLOCK_BYTES = 4 << 20
-HEAD_BYTES = 1 << 20  # a line of column names that is longer than this is none
+HEAD_BYTES = 1 << 20  # bytes of the longest header line
 LONGEST_LINE = 16 << 20
 TELLING_BYTES = 16
 _OTHER_KINDS = (
@@ -28,7 +28,7 @@ _GZIP, _GZIP_MEMBER = b"\x1f\x8b", 31
 
 
 def whole_lines(stream: BinaryIO, where: str) -> Iterator[bytes]:
-    """Blocks that end where a line ends, in UTF-8, without a byte order mark; lines end in \\n or \\r\\n."""
+    """Blocks that end at line ends, in UTF-8, without a byte order mark; lines end in \\n or \\r\\n."""
     chunks = _chunks(stream, where)
     first = _enough(chunks)
     _refuse_other_kinds(first, where)
@@ -42,7 +42,7 @@ def whole_lines(stream: BinaryIO, where: str) -> Iterator[bytes]:
 
 
 def _enough(chunks: Iterator[bytes]) -> bytes:
-    """So much of the beginning that it tells what it is, or all there is."""
+    """Enough of the beginning to detect the format, or everything there is."""
     first = b""
     for chunk in chunks:
         first += chunk
@@ -52,7 +52,7 @@ def _enough(chunks: Iterator[bytes]) -> bytes:
 
 
 def _chunks(stream: BinaryIO, where: str) -> Iterator[bytes]:
-    """As much as there is, so that a live stream is read while it is written; gzip is unpacked."""
+    """Available bytes, so that a live stream is read while it is written; gzip is decompressed."""
     read_some: Any = getattr(stream, "read1", stream.read)
     first = read_some(HEAD_BYTES)
     packed = _and_then(first, iter(lambda: read_some(BLOCK_BYTES), b""))
@@ -66,7 +66,7 @@ def _and_then(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unpacked(chunks: Iterator[bytes], where: str) -> Iterator[bytes]:
-    """At most a block at a time, however much a few bytes unpack to."""
+    """Decompress at most a block at a time, whatever the compression ratio."""
     unpacker = zlib.decompressobj(_GZIP_MEMBER)
     try:
         for chunk in chunks:
@@ -76,9 +76,9 @@ def _unpacked(chunks: Iterator[bytes], where: str) -> Iterator[bytes]:
                 yield unpacker.decompress(chunk, BLOCK_BYTES)
                 chunk = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
     except zlib.error:
-        raise TableError(f"{where}: its gzip compression is damaged; is it whole?") from None
+        raise TableError(f"{where}: its gzip compression is damaged; it may be truncated") from None
     if not unpacker.eof:
-        raise TableError(f"{where}: its gzip compression is cut off; is it whole?")
+        raise TableError(f"{where}: its gzip compression is truncated; copy it again")
 
 
 def _refuse_other_kinds(first: bytes, where: str) -> None:
@@ -91,7 +91,7 @@ def _refuse_other_kinds(first: bytes, where: str) -> None:
 
 
 def _wide_encoding(first: bytes) -> str | None:
-    """UTF-16, by its byte order mark or because every other byte of Latin text is zero."""
+    """Detect UTF-16, by its byte order mark or because every other byte of Latin text is zero."""
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     beginning = first[:1024]
@@ -108,7 +108,7 @@ def _transcoded(chunks: Iterator[bytes], encoding: str, where: str) -> Iterator[
             yield decoder.decode(chunk).encode()
         yield decoder.decode(b"", final=True).encode()
     except UnicodeError:
-        raise TableError(f"{where}: it begins as UTF-16 and goes on as something else; save it as UTF-8") from None
+        raise TableError(f"{where}: it begins as UTF-16 but does not stay valid; save it as UTF-8") from None
 
 
 def _cut_at_lines(chunks: Iterator[bytes], where: str) -> Iterator[bytes]:
@@ -135,11 +135,11 @@ def _bound(held: bytes, most: int, message: str) -> None:
 
 
 def _eight_bit(blocks: Iterator[bytes], where: str) -> Iterator[bytes]:
-    """UTF-8, or else Windows' Latin letters from the first line on that is not UTF-8."""
+    """UTF-8, or Windows-1252 from the first line that is not UTF-8."""
     encoding = "ascii"
     for block in blocks:
         if b"\0" in block:
-            raise TableError(f"{where}: it is not text from some line on; is it whole?")
+            raise TableError(f"{where}: it is not text from some line on; it may be damaged")
         if encoding != "cp1252" and not block.isascii():
             encoding = _encoding_of(block, encoding, where)
         yield _from_windows(block, where) if encoding == "cp1252" else block
@@ -150,7 +150,7 @@ def _encoding_of(block: bytes, before: str, where: str) -> str:
         block.decode()
     except UnicodeDecodeError:
         if before == "utf-8":
-            raise TableError(f"{where}: it begins as UTF-8 and goes on as something else; save it as UTF-8") from None
+            raise TableError(f"{where}: it begins as UTF-8 but does not stay valid; save it as UTF-8") from None
         return "cp1252"
     return "utf-8"
 

@@ -1,4 +1,4 @@
-"""Time stamps as people write them: numbers of s, ms, µs or ns, ISO 8601, a time of day; nanoseconds stay whole."""
+"""Time stamps as people write them: numbers of s, ms, µs or ns, ISO 8601, a time of day; nanoseconds stay exact."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from deeprotect.signals.schema import Floats
 from deeprotect.tables.fields import is_number, is_text, plain
 from deeprotect.tables.numbers import NUMBER, matches
 
-EPOCHS = (5e8, 5e9)  # seconds since 1970, of the years 1985 to 2128: what is so large is no stopwatch
+EPOCHS = (5e8, 5e9)  # seconds since 1970, years 1985 to 2128: too large for a stopwatch
 SENSIBLE_RATES_HZ = (0.1, 10_000.0)
-DAY = 1 / 86400  # a spreadsheet's unit of time: so many in a second
-_SERIAL_DAYS = (20_000, 80_000)  # since the end of 1899, of the years 1954 to 2119
-_EPOCH_DAY = 25_569  # 1970-01-01 among them
-DAY_DECIMALS = 6  # of its seconds: float64 knows them no better
+DAY = 1 / 86400  # a spreadsheet's unit of time: days per second
+_SERIAL_DAYS = (20_000, 80_000)  # days since the end of 1899, years 1954 to 2119
+_EPOCH_DAY = 25_569  # 1970-01-01 in these days
+DAY_DECIMALS = 6  # decimals of its seconds, the precision of float64
 _PER_SECOND_OF = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _STAMP = r"^\s*\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?\s*(Z|UTC|[-+]\d\d:?\d\d)?\s*$"
 _TIME_OF_DAY = r"^\s*(?P<hours>\d{1,2}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:[.,]\d+)?)\s*$"
@@ -27,16 +27,16 @@ _TIME_OF_DAY = r"^\s*(?P<hours>\d{1,2}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:[.,
 
 @dataclass
 class Timeline:
-    """A time column, read batch by batch as offsets from its first stamp, in its own unit; NaN where one is missing."""
+    """Reads a time column batch by batch as offsets from its first stamp, in its own unit; NaN if missing."""
 
     name: str
     where: str
-    per_second: float | None = None  # units of the column in a second; None where only the rate can tell
+    per_second: float | None = None  # units of the column per second; None if only the rate can tell
     _origin: int | float | None = None
-    _written: pa.DataType | None = None  # how stamps of this column are written anew
+    _written: pa.DataType | None = None  # type of recomputed stamps
 
     def read(self, column: pa.Array) -> Floats:
-        """Offsets of consecutive rows; a column that is no time raises a TableError that quotes none of it."""
+        """Offsets of consecutive rows; raises a TableError, without quoting cells, if the column is not a time."""
         cells = _text_as_time(self._checked(plain(column)))
         if cells is None:
             raise TableError(
@@ -46,7 +46,7 @@ class Timeline:
         return self._offsets(cells)
 
     def read_some(self, column: pa.Array) -> Floats:
-        """Offsets as far as cells can be understood; NaN for the others."""
+        """Offsets of readable cells; NaN for the others."""
         try:
             return self.read(_understood(column) if is_text(column.type) else column)
         except TableError:
@@ -54,7 +54,7 @@ class Timeline:
 
     @property
     def written(self) -> pa.DataType:
-        """The type of stamps that are counted anew; known once the column has been read."""
+        """The type of recomputed stamps; known once the column has been read."""
         return self._written or pa.float64()
 
     @property
@@ -62,14 +62,14 @@ class Timeline:
         return _SERIAL_DAYS[0] <= (self._origin or 0) <= _SERIAL_DAYS[1]
 
     def take_as_days(self, step: float) -> bool:
-        """Whether a usual step that fits no other unit is one of days; `stamps` then writes seconds."""
+        """Whether a step that fits no other unit is one of days; `stamps` then writes seconds."""
         slowest_hz = 1 if self._is_serial else 5  # without a date, 1 Hz would be taken from recordings at 96 kHz
         if self.per_second is None and slowest_hz <= DAY / step <= USUAL_RATES_HZ[1]:
             self.per_second = DAY
         return self.per_second == DAY
 
     def stamps(self, offsets: Floats) -> pa.Array:
-        """Offsets as stamps again, of the kind that the column has."""
+        """Offsets as stamps of the column's kind."""
         if self._written is None or self._origin is None:
             raise TableError(f"{self.where}: column '{printable(self.name)}' shows no time to count from")
         if self.per_second == DAY:
@@ -89,7 +89,7 @@ class Timeline:
             "time stamps, convert it"
         )
 
-    @np.errstate(invalid="ignore")  # an infinite stamp less another is none, and is refused as missing
+    @np.errstate(invalid="ignore")  # differences of infinite stamps are NaN, and refused as missing
     def _offsets(self, column: pa.Array) -> Floats:
         temporal = pa.types.is_temporal(column.type)
         whole = _whole_numbers(column)
@@ -100,7 +100,7 @@ class Timeline:
         if self._origin is None:
             return np.full(len(column), np.nan)
         origin = self._origin if whole is not None and isinstance(self._origin, int) else float(self._origin)
-        # Whole numbers are taken apart before they become float64, which keeps 53 bits: 104 days of nanoseconds.
+        # Split whole numbers before converting to float64, whose 53 bits hold 104 days of nanoseconds.
         missing = numbers.null_count > 0
         counted: Any = np.from_dlpack(pc.fill_null(numbers, 0) if missing else numbers)
         offsets = np.asarray(counted - origin, dtype=np.float64)
@@ -111,7 +111,7 @@ class Timeline:
         return offsets
 
     def _unit_of_numbers(self, offsets: Floats) -> float | None:
-        """By the column's name, or by the size of what can only be a date, if that makes sense of the steps."""
+        """The unit, from the column's name or from values that can only be dates, if it gives plausible steps."""
         stated = ticks_per_second(self.name)
         if stated is not None:
             return float(stated)
@@ -122,12 +122,12 @@ class Timeline:
         steps = steps[np.isfinite(steps) & (steps > 0)]
         if not len(steps):
             return None
-        rate_hz = units[0] / median(steps)  # of Android's nanoseconds since boot, 12 days look like µs
+        rate_hz = units[0] / median(steps)  # Android's nanoseconds since boot look like µs after 12 days
         return units[0] if SENSIBLE_RATES_HZ[0] <= rate_hz <= SENSIBLE_RATES_HZ[1] else None
 
 
 def _whole_numbers(column: pa.Array) -> pa.Array | None:
-    """As int64, without a detour through float; None where there are fractions."""
+    """As int64, without a detour through float; None if there are fractions."""
     kind = column.type
     if pa.types.is_temporal(kind):
         return pc.cast(column, pa.int64() if kind.bit_width == 64 else pa.int32()).cast(pa.int64())
@@ -140,7 +140,7 @@ def _whole_numbers(column: pa.Array) -> pa.Array | None:
 
 
 def _text_as_time(column: pa.Array) -> pa.Array | None:
-    """Numbers or stamps from text; None where it is neither."""
+    """Numbers or stamps from text; None if it is neither."""
     if pa.types.is_null(column.type):
         return column.cast(pa.float64())
     if not is_text(column.type):
@@ -155,7 +155,7 @@ def _text_as_time(column: pa.Array) -> pa.Array | None:
 
 
 def _normalised(column: pa.Array) -> pa.Array:
-    """Blanks, decimal commas, `UTC`, a zone without colon and slashes, as ISO 8601 writes them."""
+    """Convert spaces, decimal commas, `UTC`, zones without colon and slashes to ISO 8601."""
     text = pc.replace_substring(pc.utf8_trim_whitespace(column), ",", ".")
     text = pc.replace_substring_regex(text, r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3")
     text = pc.replace_substring_regex(text, r"(:\S*)\s*(?:UTC|Z)$", r"\1Z")
@@ -164,7 +164,7 @@ def _normalised(column: pa.Array) -> pa.Array:
 
 
 def _time_of_day(column: pa.Array) -> pa.Array | None:
-    """Hours, minutes and seconds as whole nanoseconds; None where a cell is something else."""
+    """Hours, minutes and seconds as whole nanoseconds; None if a cell is something else."""
     parts = pc.extract_regex(column, _TIME_OF_DAY)
     if parts.null_count > column.null_count or column.null_count == len(column):
         return None
@@ -176,7 +176,7 @@ def _time_of_day(column: pa.Array) -> pa.Array | None:
 
 
 def _understood(column: pa.Array) -> pa.Array:
-    """The cells of the kind that most cells have, numbers or stamps or times of day; null for the others."""
+    """The cells of the most common kind, numbers or stamps or times of day; null for the others."""
     text = plain(column)
     masks = [matches(text, kind) for kind in (rf"^\s*{NUMBER}\s*$", _STAMP, _TIME_OF_DAY)]
     most = max(masks, key=lambda mask: pc.sum(mask).as_py() or 0)

@@ -99,5 +99,5 @@ def test_new_people_have_a_table_and_lines_beside_those_who_are_known(results: R
     shown = list(new_people_lines({name: asdict(row) for name, row in people.items()}))
     assert len(shown) == len(first.inferences)
     name, useful = next(iter(second.useful.items()))
-    assert shown[0].startswith(f"“{name}” of new people, whom the protector has never met: app {useful.app:.3f} (raw")
+    assert shown[0].startswith(f"“{name}” of new people: app {useful.app:.3f} (raw")
     assert list(new_people_lines({})) == []

@@ -246,15 +246,20 @@ def test_a_person_pauses_continues_and_stops_by_clicks_on_their_own_page(browser
     assert own.errors == []
     registry.resume("carla", by_operator=True)
     registry.revoke_device("own")
+    running.gateway.directory.refresh()
 
 
 def test_after_sign_out_an_open_page_shows_nothing_more(browser, running):
-    first, second = (browser.open(f"{running.at}/console/sign-in") for _ in range(2))
+    first = browser.open(f"{running.at}/console/sign-in")
     if "sign-in" in first.evaluate("location.pathname"):
         first.type(running.admin)
         first.loading(lambda: first.press("Enter"))
-    second.go(running.at + STREAM)
-    first.loading(lambda: first.click(".bar form button"))
+    first.go(f"{running.at}/console/register")  # no live page, which would load itself anew under the mouse
+    second = browser.open(running.at + STREAM)
+    assert second.evaluate("location.pathname") == "/console/stream"
+    first.send("Page.bringToFront")
+    first.click(".bar form button")
+    first.wait("location.pathname === '/console/sign-in'")
     second.wait("location.pathname === '/console/sign-in'")
 
 

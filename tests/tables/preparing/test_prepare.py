@@ -131,7 +131,7 @@ def test_resampling_takes_means_over_time_and_labels_that_were_there(run, rate_h
 
 
 def test_samples_are_never_made_up(run):
-    with pytest.raises(InputError, match="samples would be made up, so give 50 or less"):
+    with pytest.raises(InputError, match="samples would be invented, so give 50 or less"):
         run(tidy(), rate_hz=100.0)
 
 

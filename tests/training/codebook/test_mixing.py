@@ -38,7 +38,7 @@ def test_people_and_shares_of_a_mixture_are_what_they_are_said_to_be(sizes, seed
     rows = np.arange(len(material.members))
     anchors = random.choice(rows, 5)
     mixtures = material.mixtures(anchors, rows, textures=random.uniform(0, 2, 5), random=np.random.default_rng(seed))
-    near = material._neighbours(anchors, rows)
+    near = material._neighbours(anchors, rows, material._scaled)
     groups = material.groups[near]
     assert mixtures.people.tolist() == [len(set(row)) for row in groups]
     assert all(np.bincount(row).max() <= len(row) / 2 for row in groups if len(row) > 2)
@@ -66,7 +66,7 @@ def test_a_mixture_takes_one_window_from_each_of_as_many_people_as_there_are(see
     random = np.random.default_rng(seed)
     samples, people = random.uniform(size=(60, 3, 1)), np.repeat(np.arange(15), 4)
     material = Material.of(samples, np.arange(60), people)
-    near = material._neighbours(random.integers(0, 60, 5), np.arange(60))
+    near = material._neighbours(random.integers(0, 60, 5), np.arange(60), material._scaled)
     assert all(len(set(people[row])) == len(row) == 12 for row in near)
 
 

@@ -114,7 +114,7 @@ def test_no_output_is_a_near_copy_of_a_window_in_it():
     parts = windows.flat[material.members]
     assert 0 < len(chosen) < len(drawn)
     assert chosen.clearance.min() >= MARGIN
-    near = material._neighbours(rows, rows)
+    near = material._neighbours(rows, rows, material._scaled)
     for anchor, places in enumerate(near):
         exact = mix(parts[places][None], np.eye(1, len(places)))
         assert material._clearance(exact, parts[places][None])[0] == pytest.approx(0), anchor

@@ -70,10 +70,10 @@ class Affine(Layer):
         bounds = self.product.bounds(given.low, given.high, given=given, op=self.op)
         kind = bounds.kind
         weights = self.product.scaled(self.product.weights, kind).T
-        added = self.product.scaled(bias, kind)[:, None]
+        added, fits = self.product.scaled(bias, kind)[:, None], given.kind is kind
 
         def step(rows: Array, out: Array | None) -> Array:
-            product = np.matmul(weights, rows.astype(kind, copy=False))
+            product = np.matmul(weights, rows if fits else rows.astype(kind))
             return np.add(product, added, out=product if out is None else out, casting="same_kind")
 
         return Prepared(step, bounds, self.product.weights.size + inputs + outputs)
@@ -107,13 +107,13 @@ class Convolution(Layer):
         each = self.product.bounds(low, high, given=given, op=self.op)
         bounds = replace(each, low=np.tile(each.low, (steps, 1)), high=np.tile(each.high, (steps, 1)))
         work = steps * self.product.weights.size + padded * inputs
-        return Prepared(_Convolving(self, each.kind, steps), bounds, work)
+        return Prepared(_Convolving(self, each.kind, length=length, steps=steps), bounds, work)
 
 
 class _Convolving:
     """A convolution as one product for each step in time, or one for all steps of a single row."""
 
-    def __init__(self, layer: Convolution, kind: Kind, steps: int) -> None:
+    def __init__(self, layer: Convolution, kind: Kind, *, length: int, steps: int) -> None:
         product, (width, inputs, outputs) = layer.product, layer.product.weights.shape
         weights = np.zeros((width, inputs + 1, outputs))
         # The last input of the first step is 1 and carries the bias, which saves a pass for adding it.
@@ -121,22 +121,34 @@ class _Convolving:
         self._weights = product.scaled(weights.reshape(-1, outputs), kind)
         self._by_output = np.ascontiguousarray(self._weights.T)
         self._kind, self._steps, self._stride, self._padding = kind, steps, layer.stride, layer.padding
+        self._empty = self._framed(np.zeros((length, inputs, 1)))
 
     def __call__(self, rows: Array, out: Array | None) -> Array:
+        length, inputs, count = rows.shape
+        if count == 1:
+            padded = self._empty.copy()
+            padded[self._padding : self._padding + length, :inputs] = rows
+        else:
+            padded = self._framed(rows)
+        time, value, row = padded.strides
+        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
+        shape, strides = (self._steps, len(self._weights), count), (self._stride * time, value, row)
+        if count > 1:
+            seen: Array = np.ndarray(shape, self._kind, padded, strides=strides)
+            return np.asarray(np.matmul(self._by_output, seen, out=out, casting="same_kind"))
+        seen = np.ndarray(shape[:2], self._kind, padded, strides=strides[:2])
+        product: Array = np.matmul(seen, self._weights)[:, :, None]
+        return product if out is None else handed(product, out)
+
+    def _framed(self, rows: Array) -> Array:
+        """With zeros before and after them, and ones beside them."""
         length, inputs, count = rows.shape
         first, last = self._padding, self._padding + length
         padded = np.empty((length + 2 * first, inputs + 1, count), self._kind)
         padded[:first] = padded[last:] = 0
         padded[first:last, :inputs] = rows
         padded[:, inputs] = 1
-        time, value, row = padded.strides
-        # The input of the kernel at a step is contiguous in memory: a matrix for each step, without a copy.
-        shape, strides = (self._steps, len(self._weights), count), (self._stride * time, value, row)
-        seen: Array = np.ndarray(shape, self._kind, padded, strides=strides)
-        if count > 1:
-            return np.asarray(np.matmul(self._by_output, seen, out=out, casting="same_kind"))
-        product: Array = np.matmul(seen[:, :, 0], self._weights)[:, :, None]
-        return handed(product, out)
+        return padded
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +176,14 @@ class Spectrum(Layer):
         waves = np.concatenate([self.cosine[turns], self.sine[turns]]).astype(np.float64)
         sums = np.abs(waves).sum(axis=1)[:, None] * given.most.max(axis=0)
         kind = given.exact_type(float(sums.max()), self.op)
-        scaled = np.ldexp(waves, -self.shift).astype(kind)
+        scaled, fits = np.ldexp(waves, -self.shift).astype(kind), given.kind is kind is np.float32
 
         def step(rows: Array, out: Array | None) -> Array:
-            products = (scaled @ rows.reshape(samples, -1).astype(kind, copy=False)).astype(np.float32, copy=False)
+            flat = rows.reshape(samples, -1)
+            products: Array = scaled @ flat if fits else (scaled @ flat.astype(kind)).astype(np.float32)
             np.square(products, out=products)
             power = products[:frequencies]
-            power += products[frequencies:]
+            np.add(power, products[frequencies:], out=power)
             return np.sqrt(power.reshape(frequencies * channels, -1), out=out)
 
         most = np.ldexp(np.sqrt(np.square(sums).reshape(2, -1).sum(axis=0)), -self.shift) * ROUNDED_THRICE
@@ -192,9 +205,25 @@ class Statistics(Layer):
         checked((4 * channels,), self.op)
         largest = float(samples) * float(given.most.max()) ** 2
         given.exact_type(samples * largest, self.op)
-        kind = np.int32 if largest < 1 << 31 else np.int64
+        kind, ones = np.int32 if largest < 1 << 31 else np.int64, np.ones(samples)
+
+        def one(row: Array) -> Array:
+            """Of a single row, by products: calls of numpy are what it costs."""
+            values = np.empty((4, channels), np.float32)
+            by_channel = np.ascontiguousarray(row.reshape(samples, channels).T)
+            np.minimum.reduce(by_channel, axis=1, out=values[2])
+            np.maximum.reduce(by_channel, axis=1, out=values[3])
+            whole, moments = by_channel.astype(np.float64), np.empty((2, channels))
+            total = np.matmul(whole, ones, out=moments[0])
+            squares = np.square(whole, out=whole) @ ones
+            np.sqrt(squares * samples - total * total, out=moments[1])
+            np.divide(moments, samples, out=moments)
+            values[:2] = moments
+            return values.reshape(-1, 1)
 
         def step(rows: Array, out: Array | None) -> Array:
+            if rows.shape[-1] == 1:
+                return handed(one(rows), out)
             whole = rows.astype(kind)
             total = np.add.reduce(whole, dtype=kind).astype(np.float64)
             squares = np.add.reduce(np.square(whole, out=whole), dtype=kind)

@@ -42,7 +42,7 @@ class Clip:
         def rounded(values: Array, out: Array) -> Array:
             np.rint(values, out=out, casting="same_kind")
             out.clip(low, high, out=out)
-            if not finite and np.isnan(np.vdot(out, out)):  # the fastest test for NaN
+            if not finite and (some := np.vdot(out, out)) != some:  # the fastest test for NaN
                 np.copyto(out, zero, where=np.isnan(out))
             return out
 
@@ -72,12 +72,12 @@ class Quantise(Layer):
             raise BundleError(f"layer {self.op}: a scale beyond 2^{LARGEST_SHIFT}; train again")
         checked((copies * values,), self.op)
         shift, factor, rounded = *self.ramps, self.clip.step(given)
-        reuse = given.ours and copies == 1
+        reuse, narrow = given.ours and copies == 1, given.kind is np.float32
 
         def step(rows: Array, out: Array | None) -> Array:
-            rows = rows.astype(np.float32, copy=False)
+            rows = rows if narrow else rows.astype(np.float32)
             moved = np.subtract(rows, shift, out=rows[None] if reuse else None)
-            moved *= factor
+            np.multiply(moved, factor, out=moved)
             moved = moved.reshape(copies * values, -1)
             return rounded(moved, moved if out is None else out)
 

@@ -1,1 +1,1 @@
-"""The console: pages for the admin, served by the gateway; nothing on them comes from elsewhere."""
+"""The console: pages for the admin, served by the gateway without content from elsewhere."""

@@ -1,4 +1,4 @@
-"""What the admin does: register, rotate and revoke, limits and links of people, and the view of raw samples."""
+"""The admin's actions: register, rotate and revoke, people's limits and links, and the view of raw samples."""
 
 import asyncio
 from datetime import timedelta
@@ -20,7 +20,7 @@ from deeprotect.release.ledger.people import set_limits
 
 
 async def register_device(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """Its address, on this one page."""
+    """Register a device and show its address, once."""
     stream, person = _text(form, "stream"), _text(form, "person")
     sensors: dict[str, Any] = {"platform": "ios"} if form.get("platform") == "ios" else {}
     sensors |= {"standardised": True} if form.get("standardised") else {}
@@ -33,7 +33,7 @@ async def register_device(request: Request, desk: TheDesk, session: Admin, form:
 
 
 async def register_app(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """Its token, on this one page."""
+    """Register an app and show its token, once."""
     name, stream, bundle = (_text(form, key) for key in ("name", "stream", "bundle"))
     registry, push = desk.gateway.registry, _text(form, "push") or None
     try:
@@ -45,7 +45,7 @@ async def register_app(request: Request, desk: TheDesk, session: Admin, form: Ad
 
 
 async def rotate(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """A new address or token, on this one page; the one before is good for the minutes that were asked for."""
+    """Create a new address or token and show it once; the old one stays valid for the chosen minutes."""
     stream, app, minutes = _text(form, "stream"), _text(form, "app") or None, _text(form, "minutes")
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 6):
         raise HTTPException(422, "an overlap is a whole number of minutes; choose one of those listed")
@@ -57,7 +57,7 @@ async def rotate(request: Request, desk: TheDesk, session: Admin, form: AdminFor
 
 
 async def revoke(desk: TheDesk, form: AdminForm) -> Response:
-    """An app, or a device and all its apps."""
+    """Revoke an app, or a device and all its apps."""
     stream, app, registry = _text(form, "stream"), _text(form, "app"), desk.gateway.registry
     if app:
         await desk.change(lambda: registry.revoke_app(app, stream=stream))
@@ -67,7 +67,7 @@ async def revoke(desk: TheDesk, form: AdminForm) -> Response:
 
 
 async def set_person_limits(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """For all that leaves about one person; an empty field is no limit."""
+    """Set a person's limits, which cover all releases about them; an empty field means no limit."""
     person = _text(form, "person")
     try:
         stated = {name: _limit(_text(form, name)) for name in SPANS}
@@ -79,7 +79,7 @@ async def set_person_limits(request: Request, desk: TheDesk, session: Admin, for
 
 
 async def make_link(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """To a person's own page, shown this once; the one before ends."""
+    """Create the address of a person's own page and show it once; it replaces the previous one."""
     person = _text(form, "person")
     token = await desk.change(lambda: desk.gateway.registry.new_link("person", person))
     return _once(request, session, f"Page of “{person}”", [("Give this address to them alone", f"/me/{token}")])
@@ -92,21 +92,21 @@ async def revoke_link(desk: TheDesk, form: AdminForm) -> Response:
 
 
 async def resume(desk: TheDesk, form: AdminForm) -> Response:
-    """Draw again for somebody who stopped, and asked for it."""
+    """Resume draws for a person who stopped and asked for it."""
     person = _text(form, "person")
     await desk.change(lambda: desk.gateway.registry.resume(person, by_operator=True))
     return _to_person(person)
 
 
 async def confirm_clock(desk: TheDesk, form: AdminForm) -> Response:
-    """It jumped, and it is right all the same."""
+    """Confirm that the clock is right although it jumped."""
     del form
     await asyncio.to_thread(desk.gateway.registry.confirm_clock)
     return RedirectResponse("/", 303)
 
 
 def show_raw(request: Request, desk: TheDesk, session: Admin, form: AdminForm) -> Response:
-    """On only by who sits at this machine; off by anyone who is signed in."""
+    """Show raw samples only to a browser on this machine; any signed-in browser may hide them."""
     shown = form.get("show") == "on"
     if shown and not is_local(request):
         raise HTTPException(403, "raw samples are shown only on the gateway's own machine; open the console there")
@@ -143,7 +143,7 @@ def _app_once(request: Request, session: AdminSession, stream: str, name: str, t
 
 
 def _once(request: Request, session: AdminSession, title: str, shown: list[tuple[str, str]]) -> Response:
-    """Secrets are shown this once; those that are paths, as whole addresses."""
+    """A page that shows secrets once; paths are shown as full addresses."""
     here = f"{request.url.scheme}://{request.headers['host']}"
     whole = [(what, here + secret if secret.startswith("/") else secret) for what, secret in shown]
     return page(request, "token.html", session=session, title=title, shown=whole)

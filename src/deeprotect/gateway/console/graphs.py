@@ -1,4 +1,4 @@
-"""The last hour and day as lines: windows, delay, ε and refusals, drawn on the server as SVG."""
+"""Line charts of the last hour and day: windows, delay, ε and refusals, drawn on the server as SVG."""
 
 import asyncio
 import math
@@ -21,12 +21,12 @@ Value = Callable[[Sequence[Minute]], float | None]
 
 @dataclass(frozen=True)
 class Graph:
-    """One line: `path` goes up and down in steps, each as wide as the time that it stands for; gaps stay gaps."""
+    """One line: `path` is a step curve, each step as wide as its time; gaps stay open."""
 
     kind: str
     title: str
     summary: str
-    top: str  # what the upper edge stands for
+    top: str  # label of the upper edge
     path: str
     area: str
 
@@ -41,7 +41,7 @@ class Span:
 
 
 async def history_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """Of all gateways on this ledger; up to the minute that is over."""
+    """History of all gateways on this ledger, up to the last complete minute."""
     now = utc_now()
     found = await asyncio.to_thread(history.read, desk.gateway.database, since=_minute(now) - DAY - QUARTER)
     spans = [last_hour(found, now), last_day(found, now)]
@@ -49,12 +49,12 @@ async def history_page(request: Request, desk: TheDesk, session: Admin) -> Respo
 
 
 def last_hour(found: Sequence[Minute], now: datetime) -> Span:
-    """By the minute."""
+    """One value per minute."""
     return _span("The last hour", found, first=_minute(now) - HOUR, count=HOUR, minutes=1)
 
 
 def last_day(found: Sequence[Minute], now: datetime) -> Span:
-    """By the quarter of an hour, the present one as far as it has come."""
+    """One value per quarter of an hour, including the current one."""
     first = (_minute(now) // QUARTER + 1) * QUARTER - DAY
     return _span("The last day", found, first=first, count=DAY // QUARTER, minutes=QUARTER)
 
@@ -108,7 +108,7 @@ def _graph(
 
 
 def _runs(values: Sequence[float | None]) -> list[list[float]]:
-    """Without the gaps."""
+    """Runs of values between gaps."""
     runs: list[list[float]] = [[]]
     for each in values:
         if each is None:
@@ -123,7 +123,7 @@ def _y(value: float, top: float) -> str:
 
 
 def round_up(value: float) -> float:
-    """To 1, 2 or 5 with zeros: an edge that can be read."""
+    """Round up to 1, 2 or 5 times a power of ten, for a readable edge."""
     if value <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(value))

@@ -1,4 +1,4 @@
-"""The door of the console: signing in; every request is for this host, from the admin, a form from a page of ours."""
+"""Access to the console: sign-in, and checks that each request is for this host, from the admin, with a valid form."""
 
 import asyncio
 import hmac
@@ -28,25 +28,25 @@ Found = TypeVar("Found")
 
 
 class Desk:
-    """What every page has at hand: the gateway, who is signed in, and who tries to."""
+    """The context of every page: the gateway, sessions, and attempts to sign in."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway, self.sessions, self.attempts = gateway, Sessions(gateway.database), Attempts()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Host names that mean this gateway."""
+        """Host names of this gateway."""
         settings = self.gateway.settings
         return (settings.host.lower(), *(name.lower() for name in settings.names))
 
     async def change(self, work: Callable[[], Found]) -> Found:
-        """Streams go on while the database is written; then every process knows of it."""
+        """Write to the database in a thread; then all processes see the change."""
         found = await asyncio.to_thread(work)
         await self.gateway.refresh()
         return found
 
     def bundle_of(self, app: App) -> Bundle | None:
-        """None where it is not served, which the app's status says."""
+        """The app's bundle; None if it is not served, as the app's status says."""
         try:
             return self.gateway.bundles.get(app.bundle)
         except BundleError:
@@ -54,7 +54,7 @@ class Desk:
 
 
 class GuardedRoute(APIRoute):
-    """A route of a console: only for names that mean this gateway; refusals are pages of one line."""
+    """A route of the console, only for host names of this gateway; refusals are one-line pages."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handler = super().get_route_handler()
@@ -73,7 +73,7 @@ class GuardedRoute(APIRoute):
 
 
 def _sent_on(request: Request) -> Response | None:
-    """Of several gateways, the page of a stream is made by the one that has it: a proxy finds it by the shard."""
+    """Redirect a stream's page to the gateway that has the stream; a proxy finds it by the shard."""
     stream, several = request.query_params.get("stream"), desk_of(request).gateway.fleet.place.count > 1
     if request.method != "GET" or stream is None or not several or "shard" in request.query_params:
         return None
@@ -102,14 +102,14 @@ def session_of(request: Request) -> AdminSession | None:
 
 
 def admin(session: Annotated[AdminSession | None, Depends(session_of)]) -> AdminSession:
-    """Everyone else is shown the way to the sign-in page and nothing more."""
+    """Require the admin's session; others are redirected to the sign-in page."""
     if session is None:
         raise HTTPException(303)
     return session
 
 
 async def form(request: Request) -> Form:
-    """Fields of a small form of a page of our own; the last one of each name."""
+    """Fields of a small form from our own page; the last one of each name."""
     check_origin(request)
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise HTTPException(415, "only forms of the console are accepted here")
@@ -130,7 +130,7 @@ def form_of_admin(session: Annotated[AdminSession, Depends(admin)], fields: Anno
 
 
 def form_of_anyone(request: Request, fields: Annotated[Form, Depends(form)]) -> Form:
-    """The sign-in form: its token belongs to a cookie that came with it."""
+    """The sign-in form, whose token belongs to a cookie sent with it."""
     check_token(fields, request.cookies.get(cookie_name(request, "form"), ""))
     return fields
 
@@ -141,7 +141,7 @@ AdminForm = Annotated[Form, Depends(form_of_admin)]
 
 
 def cookie_name(request: Request, what: str) -> str:
-    """Under TLS with a prefix that keeps other hosts of the same site from setting it."""
+    """The cookie's name; under TLS with a prefix that prevents other hosts of the site from setting it."""
     return f"__Host-deeprotect-{what}" if request.url.scheme == "https" else f"deeprotect-{what}"
 
 
@@ -159,9 +159,9 @@ def set_cookie(response: Response, request: Request, what: str, *, value: str) -
 
 
 def check_host(request: Request, names: Collection[str]) -> None:
-    """A name that somebody else pointed at this machine is not ours; addresses cannot be pointed elsewhere.
+    """Refuse host names that others pointed at this machine; IP addresses cannot be redirected.
 
-    Starlette's own check takes a list of names, and no list holds every address.
+    Starlette's own check takes a list of names, which cannot contain every address.
     """
     host = host_of(request)
     if host is None or not (host == "localhost" or host in names or address_of(host) is not None):
@@ -169,7 +169,7 @@ def check_host(request: Request, names: Collection[str]) -> None:
 
 
 def check_origin(request: Request) -> None:
-    """A form must come from a page of our own: browsers say where from, and other programs have no form to send."""
+    """Require that a form comes from our own page: browsers state the origin, and other programs have no form."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     ours = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower() if origin else None
     if site not in (None, "same-origin") or ours is False or (site is None and ours is None):
@@ -186,7 +186,7 @@ def sign_in_page(request: Request, session: Annotated[AdminSession | None, Depen
 
 
 def sign_in(request: Request, desk: TheDesk, form: Annotated[Form, Depends(form_of_anyone)]) -> Response:
-    """A wrong token is counted; who is wrong too often waits, whatever they try then."""
+    """Count wrong tokens; after too many a client has to wait, whatever token it sends."""
     client = request.client.host if request.client else ""
     wait = desk.attempts.wait(client)
     if wait > 0:

@@ -1,4 +1,4 @@
-"""Server-sent events for a page: texts every second, released windows, raw ones where that is allowed."""
+"""Server-sent events for a page: texts every second, released windows, and raw ones if allowed."""
 
 import asyncio
 import json
@@ -22,15 +22,15 @@ from deeprotect.gateway.wire.requests import is_local
 SECONDS = 1.0
 MOST_WAITING = 64
 MOST_PAGES = 8
-"""Open at a time, of one process: each asks the ledger every second, and listens where apps listen."""
+"""Most pages open in one process: each queries the ledger every second and subscribes like an app."""
 Event = tuple[str, Any]
 STOP = "stop"
-"""Ends a page's stream without a word: its browser asks again, until there is a gateway."""
+"""Ends a page's stream silently: its browser reconnects until a gateway answers."""
 _open: Counter[str] = Counter()
 
 
 async def live(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """Of the overview, or of one stream and app that the query names."""
+    """Events for the overview, or for the stream and app named in the query."""
     app = app_of(desk, request) if "stream" in request.query_params else None
     if _open["pages"] >= MOST_PAGES:
         raise HTTPException(503, "too many pages are open; close one")
@@ -40,7 +40,7 @@ async def live(request: Request, desk: TheDesk, session: Admin) -> Response:
 
 
 def app_of(desk: Desk, request: Request) -> App | None:
-    """The app that a page is about, or the stream's first; None where the stream has none."""
+    """The app that a page shows, or the stream's first; None if the stream has none."""
     stream, name = request.query_params.get("stream", ""), request.query_params.get("app")
     apps = desk.gateway.directory.registered(stream)
     app = next((app for app in apps if name in (None, app.name)), None)
@@ -51,7 +51,7 @@ def app_of(desk: Desk, request: Request) -> App | None:
 
 @dataclass
 class LivePage:
-    """One open page; ends when its session does, or when what it may see changes."""
+    """One open page; ends with its session, or when its permissions change."""
 
     desk: Desk
     session: AdminSession
@@ -86,7 +86,7 @@ class LivePage:
         return work
 
     async def _tick(self) -> None:
-        """Texts of the page; and whether it may go on."""
+        """Send the page's texts; return whether it may continue."""
         while not self.desk.gateway.mediator.stopping:
             try:
                 now = await asyncio.to_thread(self.desk.sessions.find, self.session.cookie)
@@ -94,7 +94,7 @@ class LivePage:
                     await self._events.put(("end", {}))
                     return
                 found = await self._look()
-            except DeeprotectError as error:  # the database is away: the page says so, and goes on
+            except DeeprotectError as error:  # the database is unavailable: the page says so and continues
                 await self._events.put(("trouble", {"line": str(error)}))
             else:
                 await self._events.put(("state", {"shape": found.shape, "texts": found.texts()}))
@@ -108,13 +108,13 @@ class LivePage:
 
     async def _pass_on(self, kind: str, windows: AsyncIterator[ReleasedWindow]) -> None:
         async for window in windows:
-            if not self._events.full():  # a page that cannot keep up loses windows, and nobody waits for it
+            if not self._events.full():  # a slow page loses windows and delays no one
                 self._events.put_nowait((kind, window_json(window)))
         await self._events.put((STOP, {}))
 
 
 def window_json(window: ReleasedWindow) -> dict[str, Any]:
-    """Milliseconds, which a browser can count, and values to five figures, which a plot can show."""
+    """Times in milliseconds for browsers, values to five figures for plots."""
     return {
         "number": window.number,
         "placeholder": window.placeholder,

@@ -1,4 +1,4 @@
-"""Streams with their apps, and people with their budgets, as values; some of them at a time, and their live texts."""
+"""Streams with their apps, and people with their budgets, as values for one page, and their live texts."""
 
 import asyncio
 import hashlib
@@ -48,17 +48,17 @@ class Gauge:
 
 @dataclass(frozen=True)
 class PersonView:
-    """Everything that left about one person; apps may compare what they got, so their ε adds up."""
+    """All releases about one person; their ε adds up, because apps may compare what they received."""
 
     name: str
-    spent: dict[str, str]  # by the span
+    spent: dict[str, str]  # by period
     apps: tuple[tuple[str, str], ...]  # name, ε in all
     gauges: tuple[Gauge, ...]
     kind: str
 
 
 def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: bool, bundle_of: BundleOf) -> PersonView:
-    """`apps` are those that get streams of this person now; `live` whether those are heard from."""
+    """A person's view; `apps` receive their streams now, and `live` says whether any stream is sending."""
     bundles = [bundle for bundle in map(bundle_of, apps) if bundle is not None]
     rate = sum(map(rate_of, bundles), Fraction(0))
     spent = {span: up(_spent(found, key)) for key, span in _SPANS.items()}
@@ -68,14 +68,14 @@ def person_view(name: str, found: Person | None, apps: Sequence[App], *, live: b
 
 
 def rate_of(bundle: Bundle) -> Epsilon:
-    """ε in a second while a stream runs, as the ledger counts it."""
+    """ε per second of a running stream, as the ledger counts it."""
     return ldp_epsilon(bundle.mechanism) / (bundle.hold.windows * bundle.policy.stream.window_seconds)
 
 
 def lasts(limit: Limit, left: Epsilon, rate: Epsilon) -> timedelta | None:
-    """How long what is left of a limit is enough at so much ε in a second; None: at that rate it never runs out.
+    """How long a limit's remaining budget lasts at a rate in ε per second; None: it never runs out at that rate.
 
-    In a span that rolls, old charges leave it meanwhile: then it lasts at least so long.
+    In a rolling period old charges expire meanwhile, so this is a lower bound.
     """
     if rate <= 0 or (limit.span is not None and rate * Fraction(limit.span.total_seconds()) <= limit.epsilon):
         return None
@@ -83,7 +83,7 @@ def lasts(limit: Limit, left: Epsilon, rate: Epsilon) -> timedelta | None:
 
 
 def _gauges(found: Person | None, bundles: Sequence[Bundle], rate: Epsilon, *, live: bool) -> Iterator[Gauge]:
-    """Those that hold for the person; before anything was charged, the tightest that the bundles ask for."""
+    """The person's limits; before any charge, the tightest that the bundles ask for."""
     held = Limits() if found is None else found.limits
     if found is None or not found.draws:
         held = reduce(Limits.within, (Limits.of(bundle.policy.privacy.budget) for bundle in bundles), held)
@@ -112,7 +112,7 @@ def _spent(found: Person | None, name: str) -> Epsilon:
 
 
 def _kind(found: Person | None) -> str:
-    """What the sum is: a bound, or a count."""
+    """The kind of sum: a bound, or a count."""
     if found is None or not found.draws:
         return "nothing was released yet"
     draws = f"{found.draws:,} draws"
@@ -122,14 +122,14 @@ def _kind(found: Person | None) -> str:
 
 
 Heard = Mapping[str, State]
-"""In which state streams are, of those that are heard from."""
+"""Possible states of sending streams."""
 PAGE = 20
 STATES = ("live", "refused", "paused", "stopped", "quiet", "silent")
 
 
 @dataclass(frozen=True)
 class Search:
-    """Which streams are asked for: those whose name, person or app holds a text, in a state, on a page."""
+    """A search: streams whose name, person or app contains a text, in a state, on a page."""
 
     text: str = ""
     state: str = ""
@@ -150,7 +150,7 @@ class Search:
         return not text or any(text in name.casefold() for name in names)
 
     def query(self, **changes: object) -> dict[str, str]:
-        """For a link that asks for another page or state."""
+        """The query for a link to another page or state."""
         asked = {"q": self.text, "state": self.state, "page": self.page} | changes
         return {name: str(value) for name, value in asked.items() if value and (name, value) != ("page", 1)}
 
@@ -169,7 +169,7 @@ class AppView:
 
 @dataclass(frozen=True)
 class StreamView:
-    """One stream: its state in a word, and the rest."""
+    """One stream: its state in a word, and details."""
 
     name: str
     person: str
@@ -183,7 +183,7 @@ class StreamView:
 
 @dataclass(frozen=True)
 class Overview:
-    """Some streams at one moment; `counts` are of all."""
+    """Some streams at one moment; `counts` cover all."""
 
     streams: tuple[StreamView, ...]
     people: tuple[PersonView, ...]
@@ -198,13 +198,13 @@ class Overview:
 
     @property
     def shape(self) -> str:
-        """Changes when rows come or go: then a page is loaded anew."""
+        """Changes when rows appear or disappear, so that the page reloads."""
         names = [(stream.name, *(app.name for app in stream.apps)) for stream in self.streams]
         people = [(person.name, len(person.gauges), len(person.apps)) for person in self.people]
         return hashlib.sha256(repr((names, people)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def texts(self) -> dict[str, str]:
-        """What changes while one looks, by the names that the templates give."""
+        """The texts that change live, by the names in the templates."""
         return dict(self._texts())
 
     def _texts(self) -> Iterator[tuple[str, str]]:
@@ -226,7 +226,7 @@ class Overview:
 
 
 async def overview(desk: Desk, search: Search) -> Overview:
-    """One page of what is registered: the rest is counted, and costs no more than that."""
+    """One page of registered streams; the rest is only counted, so that it costs nothing more."""
     directory, heard = desk.gateway.directory, await desk.gateway.states()
     every = [(device, _state(directory, device.stream, device.person, heard)) for device in directory.devices()]
     counted = Counter(state for _, state in every)
@@ -246,7 +246,7 @@ async def overview(desk: Desk, search: Search) -> Overview:
 
 
 async def look(desk: Desk, streams: Sequence[str], heard: Heard) -> Overview:
-    """At some streams, and at the people whose they are."""
+    """An overview of some streams and their people."""
     status = {each.stream: each for each in await desk.gateway.statuses(streams)}
     return await asyncio.to_thread(_looked, desk, [status[each] for each in streams if each in status], heard)
 
@@ -258,7 +258,7 @@ def _looked(desk: Desk, status: Sequence[StreamStatus], heard: Heard) -> Overvie
 
 
 def people(desk: Desk, names: Sequence[str], heard: Heard) -> Iterator[PersonView]:
-    """With what each has spent, and the rate at which they spend."""
+    """People with their spending and current rate."""
     spent = {person.name: person for person in statement(desk.gateway.database, people=names).people}
     directory = desk.gateway.directory
     for name in names:
@@ -295,7 +295,7 @@ def _app(desk: Desk, app: App, found: AppStatus | None) -> AppView:
     try:
         bundle = desk.gateway.bundles.get(app.bundle)
         promise = f"{bundle.mechanism.event}, one draw for {span(bundle.policy.seconds_per_draw)}"
-    except BundleError as error:  # said and not raised: the page shows other apps beside it
+    except BundleError as error:  # reported, not raised: the page also shows other apps
         promise, trouble = "its bundle cannot be had", str(error)
     pushed = None if app.push is None else shown_address(app.push)
     return AppView(app.name, app.bundle, promise, ", ".join(parts), released.refusal or trouble, pushed)

@@ -1,4 +1,4 @@
-"""Pages: the admin's (overview, stream, person, policies in plain words, events, forms), a phone's, a person's own."""
+"""Pages: the admin's (overview, stream, person, policies, events, forms), a phone's, and a person's own."""
 
 import asyncio
 from datetime import timedelta
@@ -34,7 +34,7 @@ async def overview_page(request: Request, desk: TheDesk, session: Admin) -> Resp
 
 
 async def stream_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """Released samples as they leave; raw ones beside them where the owner wants that, on this machine."""
+    """Released samples, live; raw ones beside them if the admin switched them on, on this machine."""
     app, stream = app_of(desk, request), request.query_params.get("stream", "")
     found = await look(desk, [stream], await desk.gateway.states())
     bundle = None if app is None else desk.bundle_of(app)
@@ -54,7 +54,7 @@ async def stream_page(request: Request, desk: TheDesk, session: Admin) -> Respon
 
 
 async def person_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """Budget and limits, whether they have a page of their own, and whether they halted anything."""
+    """A person's budget and limits, whether they have a page of their own, and whether they have paused or stopped."""
     return await about_person(request, desk, session, request.query_params.get("person", ""))
 
 
@@ -64,7 +64,7 @@ async def about_person(
     directory = desk.gateway.directory
     streams = directory.streams_of(name)
     if not streams:
-        raise HTTPException(404, "nobody of that name has a stream here")
+        raise HTTPException(404, "no person of that name has a stream here")
     found = await look(desk, streams, await desk.gateway.states())
     linked = await asyncio.to_thread(desk.gateway.registry.has_link, "person", name)
     return page(
@@ -81,20 +81,20 @@ async def about_person(
 
 
 def policy_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """The card of a bundle: the same words as `describe` prints."""
+    """The card of a bundle, with the text of `describe`."""
     name = request.query_params.get("bundle", "")
     return page(request, "policy.html", session=session, name=name, card=card_of(desk.gateway.bundles.get(name)))
 
 
 def policies_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """What is served, each with the sentence that opens its card."""
+    """The served bundles, each with the first sentence of its card."""
     bundles = desk.gateway.bundles
     cards = [(name, card_of(bundles.get(name))) for name in bundles.names()]
     return page(request, "policies.html", session=session, cards=cards, replaced=bundles.replaced())
 
 
 def events_page(request: Request, desk: TheDesk, session: Admin) -> Response:
-    """What happened, newest first."""
+    """Events, newest first."""
     search = Search.of(request)
     skip = (search.page - 1) * EVENTS
     found = events.read(desk.gateway.database, most=EVENTS + 1, skip=skip, about=search.text)
@@ -107,13 +107,13 @@ def register_page(request: Request, desk: TheDesk, session: Admin) -> Response:
 
 
 def registering(request: Request, desk: Desk, session: AdminSession, *, status: int = 200, **shown: Any) -> Response:
-    """The two forms, with what was typed and what is wrong with it."""
+    """The two forms, with the typed values and the error."""
     given = {"mistake": None, "which": "app", "bundles": desk.gateway.bundles.names()} | shown
     return page(request, "register.html", status=status, session=session, **given)
 
 
 async def phone_page(request: Request, desk: TheDesk, token: str) -> Response:
-    """For whoever holds the device's token; it says no more than what is measured, and where it goes."""
+    """A page for the holder of the device's token; it shows only what is measured, and where it is sent."""
     await desk.gateway.refresh()
     device = desk.gateway.directory.device_of(token)
     if device is None:
@@ -122,12 +122,12 @@ async def phone_page(request: Request, desk: TheDesk, token: str) -> Response:
     places = motion_channels(schema)
     response = page(request, "phone.html", device=device, places=places, rate_hz=schema.rate_hz)
     response.headers["Permissions-Policy"] = MOTION
-    response.headers["Referrer-Policy"] = "no-referrer"  # its address is a secret
+    response.headers["Referrer-Policy"] = "no-referrer"  # the address is a secret
     return response
 
 
 def motion_channels(schema: Schema) -> list[dict[str, Any]]:
-    """Those that a browser can measure, each with its place; the others are left to other senders."""
+    """Channels that a browser can measure, with their places; other senders provide the rest."""
     found = []
     for channel in schema.channels:
         try:
@@ -139,7 +139,7 @@ def motion_channels(schema: Schema) -> list[dict[str, Any]]:
 
 
 def person_of(desk: TheDesk, token: str) -> str:
-    """Whose page it is: the address is the secret."""
+    """The person whose page it is; the address is the secret."""
     name = desk.gateway.registry.linked("person", token)
     if name is None:
         raise HTTPException(404, "there is no such page; its address may have been revoked")
@@ -150,7 +150,7 @@ Owner = Annotated[str, Depends(person_of)]
 
 
 async def decide(desk: TheDesk, token: str, person: Owner, fields: Annotated[Form, Depends(form)]) -> Response:
-    """Pause, continue or stop: at once, in every process, and after a restart."""
+    """Pause, continue or stop, at once, in every process, and lasting beyond a restart."""
     registry, length = desk.gateway.registry, fields.get("for", "")
     match fields.get("do"):
         case "pause" if length in PAUSES:
@@ -173,7 +173,7 @@ async def heard_of(desk: TheDesk) -> dict[str, State]:
 def own_page(
     request: Request, desk: TheDesk, person: Owner, heard: Annotated[dict[str, State], Depends(heard_of)]
 ) -> Response:
-    """Of the person whose data it is: which app may infer what, what left, what is left; pause and stop."""
+    """A person's own page: what each app may infer, releases, remaining budget; pause and stop."""
     directory = desk.gateway.directory
     (view,) = people(desk, [person], heard)
     found = next(iter(statement(desk.gateway.database, people=[person]).people), None)
@@ -195,7 +195,7 @@ def own_page(
 
 
 def _app(desk: Desk, app: App, found: Person | None) -> dict[str, Any]:
-    """What one app may infer about a person, and what it got."""
+    """What one app may infer about a person, and what it received."""
     bundle = desk.bundle_of(app)
     card = None if bundle is None else card_of(bundle)
     lines = [line for line in found.lines if (line.stream, line.app) == (app.stream, app.name)] if found else []

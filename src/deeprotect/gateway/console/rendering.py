@@ -1,4 +1,4 @@
-"""Pages from templates, everything that comes from outside escaped, and the headers that keep them to themselves."""
+"""Pages from templates, with all outside text escaped, and headers that isolate them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # with less, browsers hide from us where a form comes from
+    "Referrer-Policy": "same-origin",  # stricter values hide a form's origin from us
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "accelerometer=(), gyroscope=(), magnetometer=(), camera=(), microphone=(), geolocation=()",
@@ -41,7 +41,7 @@ _templates = Jinja2Templates(env=_environment)
 
 
 def with_headers(response: Response) -> Response:
-    """Nothing is kept, framed, sniffed or told to other sites; what a page set itself stays."""
+    """Add headers against caching, framing, sniffing and referrers; headers set by the page stay."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
@@ -56,7 +56,7 @@ _LONG = 366 * 86400
 
 
 def lasting(time: timedelta) -> str:
-    """Two units at most, rounded down: 4 h 20 min, 35 s."""
+    """A duration in at most two units, rounded down: 4 h 20 min, 35 s."""
     seconds = int(time.total_seconds())
     if seconds > _LONG:
         return "more than a year"
@@ -70,12 +70,12 @@ def lasting(time: timedelta) -> str:
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """When something was last heard from."""
+    """Time since the last message."""
     return "now" if now - then < timedelta(seconds=2) else f"{lasting(now - then)} ago"
 
 
 def listed(names: Sequence[str], *, most: int = 4) -> str:
-    """A few names, and how many there are beside them."""
+    """A few names, and the number of others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 

@@ -1,4 +1,4 @@
-"""The console's addresses, and who may ask for each."""
+"""The console's routes, and the access that each requires."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ ACTIONS: dict[str, Endpoint] = {
     "/console/resume": actions.resume,
     "/console/confirm-clock": actions.confirm_clock,
 }
-"""Pages and forms of the admin's: each of these functions asks for the admin's session, or for a form of it."""
+"""The admin's pages and forms: each of these functions requires the admin's session, or its form."""
 OPEN: dict[tuple[str, str], Endpoint] = {
     ("GET", "/console/sign-in"): guard.sign_in_page,
     ("POST", "/console/sign-in"): guard.sign_in,
@@ -42,11 +42,11 @@ OPEN: dict[tuple[str, str], Endpoint] = {
     ("GET", "/me/{token}"): pages.own_page,
     ("POST", "/me/{token}"): pages.decide,
 }
-"""The way in, and pages whose address is the secret."""
+"""The sign-in page, and pages whose address is the secret."""
 
 
 def add_console(service: FastAPI, gateway: Gateway) -> None:
-    """Its pages, forms and files."""
+    """Add the console's pages, forms and files."""
     service.state.desk = guard.Desk(gateway)
     router = APIRouter(route_class=guard.GuardedRoute, include_in_schema=False, default_response_class=Response)
     router.add_api_route("/console/static/{name:path}", _static, methods=["GET"])
@@ -58,5 +58,5 @@ def add_console(service: FastAPI, gateway: Gateway) -> None:
 
 async def _static(request: Request, name: str) -> Response:
     response = await rendering.FILES.get_response(name, request.scope)
-    response.headers["Cache-Control"] = "no-cache"  # kept, and asked for again only if it was changed
+    response.headers["Cache-Control"] = "no-cache"  # cached, but revalidated
     return response

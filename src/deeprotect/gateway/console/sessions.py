@@ -1,4 +1,4 @@
-"""Who is signed in, by the hash of their cookie and known to every process; and who tries to be, too often."""
+"""Sign-in sessions, stored as hashes of cookies and shared by all processes; and limits on attempts to sign in."""
 
 import hashlib
 import time
@@ -25,7 +25,7 @@ sessions = sa.Table(
     _tables,
     sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
     sa.Column("token_hash", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("admin_hash", sa.LargeBinary, nullable=False),  # a new admin's token ends all sessions of the one before
+    sa.Column("admin_hash", sa.LargeBinary, nullable=False),  # a new admin token ends all earlier sessions
     sa.Column("expires", sa.BigInteger, nullable=False),  # microseconds of UTC since 1970
     sa.Column("raw", sa.Integer, nullable=False),  # 1 while raw samples are shown beside released ones
 )
@@ -33,7 +33,7 @@ sessions = sa.Table(
 
 @dataclass(frozen=True)
 class AdminSession:
-    """One browser of the admin's; the cookie is known to it alone."""
+    """One signed-in browser of the admin; only the browser knows the cookie."""
 
     cookie: str
     expires: datetime
@@ -45,12 +45,12 @@ class AdminSession:
 
 
 def form_token(cookie: str) -> str:
-    """What a form must carry: only who knows the cookie can work it out, and no other site does."""
+    """The token that a form must carry, derived from the cookie, which other sites do not know."""
     return hashlib.sha256(b"deeprotect form\0" + cookie.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Sessions:
-    """Begun with the admin's token, ended by sign-out, by time, or by a new admin."""
+    """Sessions begin with the admin's token and end by sign-out, by time, or with a new admin token."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
@@ -59,7 +59,7 @@ class Sessions:
                 _tables.create_all(connection)
 
     def begin(self, admin_token: str) -> str | None:
-        """The cookie of a new session; None where it is not the admin's token."""
+        """The cookie of a new session; None for a wrong token."""
         cookie, now = new_token(), self._clock()
         with self._database.writing(_LOCK) as connection:
             known = connection.execute(sa.select(admins.c.id).where(admins.c.token_hash == token_hash(admin_token)))
@@ -71,7 +71,7 @@ class Sessions:
         return cookie
 
     def find(self, cookie: str) -> AdminSession | None:
-        """The session, unless it is over."""
+        """The session, unless it has ended."""
         asked = sa.select(sessions.c.expires, sessions.c.raw).where(
             sessions.c.token_hash == token_hash(cookie),
             sessions.c.expires > microseconds(self._clock()),
@@ -82,7 +82,7 @@ class Sessions:
         return None if row is None else AdminSession(cookie, moment_of(row.expires), shows_raw=bool(row.raw))
 
     def show_raw(self, session: AdminSession, shown: int) -> None:
-        """1 from now on, or 0."""
+        """Show (1) or hide (0) raw samples."""
         self._execute(sa.update(sessions).where(_is(session)).values(raw=shown))
 
     def end(self, session: AdminSession) -> None:
@@ -98,14 +98,14 @@ def _is(session: AdminSession) -> sa.ColumnElement[bool]:
 
 
 class Attempts:
-    """Failures of each client in the last minute; of one process, and forgotten with it."""
+    """Failed attempts of each client in the last minute, in this process's memory."""
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._failures: dict[str, deque[float]] = {}
 
     def wait(self, client: str) -> float:
-        """Seconds until this client may try again; 0 for at once."""
+        """Seconds until this client may try again; 0 if at once."""
         recent = self._recent(client)
         return recent[0] + FAILURES_SECONDS - self._now() if len(recent) >= MOST_FAILURES else 0.0
 

@@ -1,1 +1,1 @@
-"""Feeds that somebody asked for: a broker, addresses of apps, recordings played as if live."""
+"""Optional feeds: an MQTT broker, addresses of apps, and replayed recordings."""

@@ -1,4 +1,4 @@
-"""Where an MQTT broker is and how to be let in: mqtt://user@host:port, mqtts:// for TLS, a file with the password."""
+"""The address and credentials of an MQTT broker: mqtt://user@host:port, mqtts:// for TLS, a file with the password."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _LONGEST_PASSWORD = 4096
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker's address; `tls` is None where nothing is encrypted."""
+    """A broker's address; `tls` is None without encryption."""
 
     host: str
     port: int
@@ -24,7 +24,7 @@ class Broker:
 
     @classmethod
     def at(cls, address: str, *, password: Path | None = None, ca: Path | None = None) -> Self:
-        """As the command line gives it; a mistake is told in one line, and no secret with it."""
+        """Parse the command line's address; an error is one line, without secrets."""
         try:
             parts = urlsplit(address)
             port = parts.port
@@ -52,7 +52,7 @@ class Broker:
 
 
 def _read(path: Path) -> str:
-    """The first line."""
+    """The first line of a file."""
     try:
         with path.open(encoding="utf-8") as file:
             return file.readline(_LONGEST_PASSWORD).rstrip("\r\n")

@@ -1,6 +1,6 @@
 """A filter for pipes: lines of raw readings in, lines of released ones out, through one live stream.
 
-A line that cannot be read or released is told and left out; nothing raw is ever written or quoted.
+A line that cannot be parsed or released is reported and left out; raw data is never written or quoted.
 """
 
 import json
@@ -25,9 +25,9 @@ from deeprotect.signals.ticks import SECOND
 
 LineForm = Literal["line-protocol", "json"]
 MOST_BYTES = 1 << 20  # of a line
-RATE_STEPS = 50  # that tell the rate of what comes
+RATE_STEPS = 50  # steps that determine the input's rate
 LATE = "readings that came late, or twice, were left out; if the clock was set back, start the filter again"
-_MOST_TOLD = 100  # different mistakes; each is told once
+_MOST_TOLD = 100  # different errors; each is reported once
 _Row = dict[str, float]
 
 
@@ -42,23 +42,23 @@ class Filter:
     settings: SensorSettings
     tell: Callable[[str], None]
     now_ns: Callable[[], int] = time.time_ns
-    released: int = 0  # readings that left,
-    refused: int = 0  # and lines or readings that did not
+    released: int = 0  # released readings
+    refused: int = 0  # lines or readings that were not released
     dropped: int = 0
-    _waiting: deque[int] = field(default_factory=deque)  # times of readings that have not left yet
-    _open: tuple[int, _Row] | None = None  # a reading of which some channels have come
+    _waiting: deque[int] = field(default_factory=deque)  # times of readings that wait
+    _open: tuple[int, _Row] | None = None  # a reading with some of its channels
     _last: int | None = None
     _steps: list[int] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
 
     def run(self, lines: BinaryIO, out: BinaryIO) -> None:
-        """Until the end of the input, when the rest leaves; each released piece is flushed."""
+        """Filter to the end of the input, then release the rest; each release is flushed."""
         for line in _lines(lines):
             _write(out, self.take(line))
         _write(out, self.finish())
 
     def take(self, line: bytes) -> str:
-        """Lines that leave now, often none."""
+        """Released lines for an input line, often none."""
         try:
             if len(line) > MOST_BYTES:
                 raise WireError(f"a line holds at most {MOST_BYTES} bytes; send smaller ones")
@@ -72,17 +72,17 @@ class Filter:
         return "".join(self._reading(stamp, row) for stamp, row in _rows(sent))
 
     def finish(self) -> str:
-        """What still waits: the input is over."""
+        """Release waiting readings at the end of the input."""
         self._close()
         return self._end()
 
     def _end(self) -> str:
-        """The recording is over: what still waits leaves."""
+        """End the recording: release waiting readings."""
         self._steps = []
         return self._through(self.live.finish)
 
     def _reading(self, stamp: int, row: _Row) -> str:
-        """Channels of one time may come on several lines."""
+        """Add channels; those of one time may arrive on several lines."""
         if self._open is not None and self._open[0] == stamp:
             row = self._open[1] | row
         else:
@@ -94,7 +94,7 @@ class Filter:
         return self._whole(stamp, [row[name] for name in self.schema.names])
 
     def _close(self) -> None:
-        """A reading that lacks a channel does not leave."""
+        """Complete a reading; one that lacks a channel is refused."""
         if self._open is not None:
             missing = ", ".join(name for name in self.schema.names if name not in self._open[1])
             self._refuse(f"readings without {missing} were left out")
@@ -117,7 +117,7 @@ class Filter:
         return (GAP_STEPS + SLACK) * SECOND / self.schema.rate_hz
 
     def _keep_rate(self, step: int | None) -> None:
-        """Windows of another rate would be read as another motion."""
+        """Refuse another rate: windows would look like another motion."""
         if step is not None and len(self._steps) < RATE_STEPS and self.settings.time != "arrival":
             self._steps.append(step)
             rate_hz = SECOND / median(np.array(self._steps, dtype=float))
@@ -126,7 +126,7 @@ class Filter:
                 raise InputError(f"readings arrive at {rate_hz:.3g} Hz, but {policy}; resample them first")
 
     def _through(self, step: Callable[[], Floats]) -> str:
-        """Released rows as lines; when anything fails, all that waited is gone, and nothing of it leaves."""
+        """Released rows as lines; if anything fails, all waiting rows are dropped and never released."""
         try:
             released = step()
         except DeeprotectError as failure:
@@ -156,14 +156,14 @@ class Filter:
 
 
 def _rows(sent: Sent) -> Iterator[tuple[int, _Row]]:
-    """In order of time; NaN is a value that is not there."""
+    """Rows in order of time; NaN is a missing value."""
     for place in np.argsort(sent.times_ns, kind="stable").tolist():
         values = {name: float(column[place]) for name, column in sent.columns.items()}
         yield int(sent.times_ns[place]), {name: value for name, value in values.items() if np.isfinite(value)}
 
 
 def _lines(source: BinaryIO) -> Iterator[bytes]:
-    """Each as far as it may be long, and a little more; the rest of a longer one is skipped."""
+    """Lines, each cut shortly after the maximum length."""
     while line := source.readline(MOST_BYTES + 2):
         yield line
         while not line.endswith(b"\n") and (line := source.readline(MOST_BYTES)):

@@ -1,6 +1,6 @@
-"""Where programs write that were made for InfluxDB 2: `/api/v2/write` with line protocol, as Telegraf's output does.
+"""InfluxDB 2's write endpoint, `/api/v2/write`, with line protocol, for programs such as Telegraf.
 
-One token is one device. Bucket and organisation must be there for InfluxDB, and mean nothing here.
+One token is one device. InfluxDB clients must give bucket and organisation, which are ignored here.
 """
 
 from functools import partial
@@ -24,12 +24,12 @@ _REFUSALS = {
     401: ("unauthorized", "no device has this token"),
     413: ("request too large", "send fewer lines at once"),
     422: ("unprocessable entity", "the budget is spent: nothing leaves"),
-    429: ("too many requests", "the device sends too often; Retry-After says when to come again"),
-    503: ("unavailable", "too much waits, or the ledger that pays cannot be used; Retry-After says when to come again"),
+    429: ("too many requests", "the device sends too often; see Retry-After"),
+    503: ("unavailable", "the server is busy or its ledger unavailable; see Retry-After"),
 }
-"""InfluxDB's words, and when they are said. Its writers keep what was refused with 401, 429 and 503, send the halves of
-what was refused with 413, and drop the rest."""
-_STATUSES = {422: 400, SPENT: 422, 408: FAILING}  # InfluxDB's, of those that a device is answered with
+"""InfluxDB's error codes and their conditions. Its clients keep data refused with 401, 429 and 503, split data refused
+with 413, and drop the rest."""
+_STATUSES = {422: 400, SPENT: 422, 408: FAILING}  # from the gateway's statuses to InfluxDB's
 _KNOWN: list[dict[str, Any]] = [
     {"name": "precision", "in": "query", "schema": {"type": "string", "enum": list(PRECISIONS), "default": "ns"}},
     {"name": "org", "in": "query", "description": "not looked at", "schema": {"type": "string"}},
@@ -50,13 +50,13 @@ _REPLIES: dict[int | str, dict[str, Any]] = {
 
 
 def router_write(gateway: Gateway) -> APIRouter:
-    """As InfluxDB 2 documents it, for lines of one device."""
+    """The endpoint as InfluxDB 2 documents it, for lines of one device."""
     router = APIRouter(tags=["devices"])
     described = {"parameters": _KNOWN, "requestBody": _LINES}
 
     @router.post(PATH, status_code=204, responses=_REPLIES, response_class=Response, openapi_extra=described)
     async def write(request: Request, authorization: Annotated[str | None, Depends(_device)]) -> Response:
-        """Lines of a device, whose token is in the header `Authorization: Token …`."""
+        """Receive lines of a device, whose token is in the header `Authorization: Token …`."""
         token = bearer_token(authorization or "", "token", "bearer")
         known = partial(gateway.directory.device_of, token or "")
         device = None if token is None else await gateway.directory.newest(known)
@@ -86,6 +86,6 @@ def _reply(answer: Answer) -> Response:
 
 
 def _problem(status: int, message: str) -> Response:
-    """In InfluxDB's form; what waits is sent again by itself."""
+    """An error in InfluxDB's format; clients resend waiting data themselves."""
     headers = {"retry-after": RETRY_SECONDS} if status in (429, FAILING) else {}
     return JSONResponse({"code": _REFUSALS[status][0], "message": message}, status_code=status, headers=headers)

@@ -1,4 +1,4 @@
-"""A bridge to an MQTT broker: raw topics in, released topics out; it comes back when the broker does."""
+"""A bridge to an MQTT broker: raw topics in, released topics out; it reconnects by itself."""
 
 import asyncio
 import json
@@ -31,19 +31,19 @@ from deeprotect.version import __version__
 
 PREFIX = "deeprotect"
 QOS = 1
-WAITS_SECONDS = (1.0, 30.0)  # before the first and before a late attempt to come back; doubled in between
-REMEMBERED_SECONDS = 60  # that the broker keeps messages for a gateway that is cut off
-MOST_AT_ONCE = 256  # messages that are being taken in
-MOST_OF_ONE = 32  # of them of one stream: fewer than may wait for its turn, so that a burst loses nothing
+WAITS_SECONDS = (1.0, 30.0)  # before the first and the latest attempts to reconnect; doubled in between
+REMEMBERED_SECONDS = 60  # that the broker keeps messages for a disconnected gateway
+MOST_AT_ONCE = 256  # messages processed at once
+MOST_OF_ONE = 32  # of one stream: fewer than may wait for its turn, so that a burst loses nothing
 MOST_QUEUED = 10_000
-_ENVELOPE = 1 << 16  # bytes of a packet beside its message
+_ENVELOPE = 1 << 16  # bytes of a packet besides its message
 TIMEOUT_SECONDS = 10.0
-NOBODY_SUBSCRIBED = 0x10  # a broker's word with which it confirms a message that goes to nobody; it need not say so
+NOBODY_SUBSCRIBED = 0x10  # optional reason code of brokers for a message without subscribers
 NO_READINGS = b'{"payload": []}'
 
 
 def raw_topic(stream: str) -> str:
-    """A stream's one topic; names that a topic cannot hold are written as in an address: `Anna%27s%20walk`."""
+    """A stream's only topic; characters that a topic cannot contain are percent-encoded: `Anna%27s%20walk`."""
     return f"{PREFIX}/raw/{quote(stream, safe='')}"
 
 
@@ -52,7 +52,7 @@ def released_topic(app: App) -> str:
 
 
 class _Client(Client):
-    """Tells whether anybody has subscribed to what was published: the broker may say so with its confirmation."""
+    """Reports whether a published message had subscribers, if the broker's confirmation says so."""
 
     def __init__(self, *where: Any, **options: Any) -> None:
         super().__init__(*where, **options)
@@ -79,7 +79,7 @@ class _Client(Client):
 
 
 class Bridge:
-    """One connection; what is released while there is none waits, and the oldest is dropped and counted."""
+    """One connection; while it is lost, releases wait, and the oldest are dropped and counted."""
 
     def __init__(self, gateway: Gateway, broker: Broker, *, waits: tuple[float, float]) -> None:
         self._gateway, self._broker, self._waits = gateway, broker, waits
@@ -92,7 +92,7 @@ class Bridge:
         self._room, self._taking = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run until cancelled."""
         wait, known = self._waits[0], False
         self._tell(f"the broker {self._broker} is not connected yet")
         while True:
@@ -104,7 +104,7 @@ class Bridge:
                     self._log.tell(None, broker=str(self._broker))
                     self._tell(None)
                     self._connected.set()
-                    async with beside(self._follow_topics(client)):  # a lost connection is noticed by who listens
+                    async with beside(self._follow_topics(client)):  # the listener notices a lost connection
                         await self._listen(client)
             except MqttError as error:
                 self._log.tell(str(error), broker=str(self._broker))
@@ -114,7 +114,7 @@ class Bridge:
                 self._client = None
                 self._connected.clear()
                 self._tell(f"the broker {self._broker} is gone: nothing comes or leaves by it")
-                for app in self._gateway.directory.apps():  # what is drawn now may wait too long
+                for app in self._gateway.directory.apps():  # new draws might wait too long
                     self._gateway.mediator.readers.answers(app, is_so=False)
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._waits[1])
@@ -124,9 +124,9 @@ class Bridge:
         self._gateway.metrics.broker.set(float(reason is None))
 
     async def follow(self, app: App) -> None:
-        """Publish what an app gets, in order; a window that the broker has not confirmed is sent again.
+        """Publish an app's windows, in order; a window that the broker has not confirmed is sent again.
 
-        While nobody has subscribed nothing is drawn, and a message without readings asks whether somebody has.
+        Without subscribers nothing is drawn, and a message without readings probes for some.
         """
         readers, topic, form = self._gateway.mediator.readers, released_topic(app), app.form or USUAL
         question = NO_READINGS if form == USUAL else b""
@@ -141,7 +141,7 @@ class Bridge:
 
     @asynccontextmanager
     async def _announced(self, app: App, topic: str) -> AsyncIterator[None]:
-        """To Home Assistant, where the app is for it, until it is revoked."""
+        """Announce the app to Home Assistant, if it is for it, until it is revoked."""
         if app.form != "home-assistant":
             yield
             return
@@ -156,7 +156,7 @@ class Bridge:
                     await self._is_read(where, b"", retain=True)
 
     async def _is_read(self, topic: str, body: bytes, *, retain: bool = False) -> bool:
-        """Published, however long it takes; whether somebody has subscribed, as far as the broker tells."""
+        """Publish, however long it takes; return whether there are subscribers, as far as the broker reports."""
         while True:
             await self._connected.wait()
             try:
@@ -166,7 +166,8 @@ class Bridge:
                 await asyncio.sleep(self._waits[0])  # meanwhile `run` has noticed
 
     def _new_client(self, *, known: bool) -> "_Client":
-        """A session that outlives a short absence, not the gateway; larger packets than it takes are not sent to it."""
+        """A session that outlives a short absence of the gateway; the broker must not send larger packets than it
+        accepts."""
         properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = REMEMBERED_SECONDS
         properties.MaximumPacketSize = self._gateway.settings.most_bytes + _ENVELOPE
@@ -185,7 +186,7 @@ class Bridge:
         )
 
     async def _follow_topics(self, client: Client) -> None:
-        """Topics of devices that send to others than the gateway's own."""
+        """Subscribe to topics of devices other than the gateway's own."""
         known: set[str] = set()
         while True:
             own = (each for each in self._gateway.directory.devices() if self._gateway.fleet.has(each.stream))
@@ -211,7 +212,7 @@ class Bridge:
         self._room.release()
 
     def _device(self, message: Message) -> Device | None:
-        """Whose it is, if it is for this gateway. What the broker kept from an earlier time is not live."""
+        """The device, if it belongs to this gateway. Messages retained by the broker are not live."""
         topic = message.topic.value
         mapped = self._gateway.directory.device_at(topic)
         if mapped is not None:
@@ -233,7 +234,7 @@ class Bridge:
         except Exception as error:
             failure("a message failed", error)
             return
-        # Nobody hears an answer, so a refusal is told here, once; a spent budget the mediator tells.
+        # There is no response to a message, so a refusal is logged here, once; the mediator logs a spent budget.
         if answer.status not in (OK, SPENT) and self._refused.get(device.stream) != answer.text:
             self._refused[device.stream] = answer.text
             event("message refused", stream=device.stream, reason=answer.text)
@@ -243,7 +244,7 @@ class Bridge:
 async def bridged(
     gateway: Gateway, broker: Broker, *, waits: tuple[float, float] = WAITS_SECONDS
 ) -> AsyncIterator[Bridge]:
-    """While the server runs."""
+    """Run while the server does."""
     bridge = Bridge(gateway, broker, waits=waits)
     async with beside(bridge.run()), Followers(gateway, bridge.follow, wanted=lambda _: True).following():
         yield bridge
@@ -252,13 +253,13 @@ async def bridged(
 _CLASSES = {"air pressure": "atmospheric_pressure", "CO₂": "carbon_dioxide"} | {
     name: name for name in ("temperature", "humidity", "illuminance", "power", "voltage", "current")
 }
-"""Its classes of sensors, by ours; in a unit that we do not know for the sensor, it would refuse them."""
+"""Home Assistant's sensor classes by ours; it refuses a class with an unknown unit."""
 
 
 def announcements(app: App, schema: Schema, *, state_topic: str) -> dict[str, bytes]:
-    """What Home Assistant is told by MQTT discovery: a device for an app's stream, with a sensor for each channel.
+    """MQTT discovery messages for Home Assistant: a device for an app's stream, with a sensor for each channel.
 
-    Retained messages by topic; an empty one under the same topic takes it back.
+    Retained messages by topic; an empty one under the same topic removes it.
     """
     return {_topic(app, each): json.dumps(_config(app, each, state_topic)).encode() for each in schema.channels}
 
@@ -295,6 +296,6 @@ def _topic(app: App, channel: Channel) -> str:
 
 
 def _identifier(*names: str) -> str:
-    """Of the signs that discovery allows; names that are written alike stay two."""
+    """An identifier of the characters that discovery allows; distinct names stay distinct."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", "_".join(names))[:60]
     return f"deeprotect_{plain}_{sha256('/'.join(names).encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

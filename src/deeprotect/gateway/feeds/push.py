@@ -1,4 +1,4 @@
-"""A task for each app that the gateway brings its windows to, and those that are posted to an address of the app."""
+"""Delivery tasks for apps that do not fetch their windows, and HTTP posts to apps' addresses."""
 
 import asyncio
 from collections import defaultdict
@@ -15,11 +15,11 @@ from deeprotect.gateway.wire.formats import USUAL, content_type_of, write
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 Follow = Callable[[App], Awaitable[None]]
-FINISH_SECONDS = 3.0  # that a stop waits for windows on their way
+FINISH_SECONDS = 3.0  # that a shutdown waits for deliveries
 
 
 async def brought(gateway: Gateway, app: App, *, most: int, every: float) -> AsyncIterator[ReleasedWindow | None]:
-    """What an app is to get; None at first, and again while something could leave and nobody is there for it."""
+    """An app's windows; None at first, and again whenever something could be released but there is no receiver."""
     with gateway.mediator.subscribe(app, "is brought", most=most) as windows:
         yield None
         while True:
@@ -33,7 +33,7 @@ async def brought(gateway: Gateway, app: App, *, most: int, every: float) -> Asy
 
 
 class Followers:
-    """Of streams that this gateway has; `follow` ends when its app's subscription does."""
+    """Delivery tasks for apps of this gateway's streams; `follow` ends with its app's subscription."""
 
     def __init__(self, gateway: Gateway, follow: Follow, *, wanted: Callable[[App], bool]) -> None:
         self._gateway, self._follow, self._wanted = gateway, follow, wanted
@@ -41,7 +41,7 @@ class Followers:
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
-        """While the server runs; in the end what waits is brought, for a while."""
+        """Run while the server does; at the end waiting windows are delivered for a while."""
         self.refresh()
         try:
             async with beside(self._watch()):
@@ -50,7 +50,7 @@ class Followers:
             await self._finish()
 
     def refresh(self) -> None:
-        """Apps that were registered are followed, apps that were revoked or changed are not."""
+        """Start tasks for registered apps, and stop those of revoked or changed apps."""
         has = self._gateway.fleet.has
         apps = {app for app in self._gateway.directory.apps() if has(app.stream) and self._wanted(app)}
         for app, task in list(self._tasks.items()):
@@ -81,12 +81,12 @@ class Followers:
             await asyncio.gather(*pending, return_exceptions=True)
 
 
-TIMEOUT_SECONDS = 10.0  # of one attempt, from the connection to the end of the answer
+TIMEOUT_SECONDS = 10.0  # for one attempt, from connecting to the end of the response
 TRIES = 4
 FIRST_WAIT_SECONDS = 0.5  # before the second attempt; doubled each time
-KNOCKS = 10  # times as long as the first wait is an address left alone that did not answer
+KNOCKS = 10  # an address that did not answer is left alone for this many first waits
 MOST_WAITING = 128  # windows of one app; the oldest are dropped and counted
-_MOST_ANSWER = 1 << 16  # bytes that are read of an answer, so that the connection can be used again
+_MOST_ANSWER = 1 << 16  # bytes read from a response, so that the connection can be reused
 _KEPT = 200  # connections that stay open between messages
 _HEADERS = {"User-Agent": "deeprotect"}
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
@@ -101,10 +101,9 @@ class Push:
         self._log: defaultdict[App, Trouble] = defaultdict(lambda: Trouble("push fails", "push works again"))
 
     async def follow(self, app: App) -> None:
-        """Post what an app gets, in order, until it is revoked.
+        """Post an app's windows, in order, until it is revoked.
 
-        Nothing is drawn before something listens there, nor from the first try at which it did not take a window until
-        it takes that one.
+        Nothing is drawn before a server listens there, nor after it did not accept a window until it accepts that one.
         """
         readers, body = self._gateway.mediator.readers, b""
         async for window in brought(self._gateway, app, most=MOST_WAITING, every=self._knock):
@@ -118,7 +117,7 @@ class Push:
                 self._gateway.mediator.lose(app, "push")
 
     async def _delivered(self, app: App, body: bytes, *, tries: int = TRIES) -> bool:
-        """Whether it was taken; tried again a few times where that may help."""
+        """Whether the window was accepted, after retries if they may help."""
         problem: str | None = None
         for attempt in range(tries):
             if attempt:
@@ -131,12 +130,12 @@ class Push:
         return problem is None
 
     async def _posted(self, app: App, body: bytes) -> tuple[str | None, bool]:
-        """What went wrong, if anything, and whether another try makes sense."""
+        """The error, if any, and whether another try makes sense."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 status = await self._status(app, body)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
-            return type(error).__name__, True  # its words may hold the address
+            return type(error).__name__, True  # its text may contain the address
         if httpx.codes.is_success(status):
             return None, False
         return f"status {status}", status >= httpx.codes.INTERNAL_SERVER_ERROR or status in _WORTH_ANOTHER_TRY
@@ -165,8 +164,10 @@ async def _listens(address: str) -> bool:
 
 @asynccontextmanager
 async def pushing(gateway: Gateway, *, first_wait: float = FIRST_WAIT_SECONDS) -> AsyncIterator[Followers]:
-    """While the server runs. No redirect is followed, and no proxy of the environment is used."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT)  # hanging ones take nobody's turn
+    """Run while the server does. Redirects are not followed, and no proxy from the environment is used."""
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=_KEPT
+    )  # so that hanging ones do not block others
     async with httpx.AsyncClient(
         follow_redirects=False, trust_env=False, timeout=TIMEOUT_SECONDS, limits=limits, headers=_HEADERS
     ) as client:

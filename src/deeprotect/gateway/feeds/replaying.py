@@ -1,4 +1,5 @@
-"""Playing a table as if it were live: messages at the pace of its time stamps, or faster, to a gateway or a broker."""
+"""Replaying a table as if it were live: messages at the pace of its time stamps, or faster, to a gateway or a
+broker."""
 
 import asyncio
 import time
@@ -36,9 +37,9 @@ from deeprotect.tables.timestamps import EPOCHS, Timeline
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive rows of one recording, the `number`th that is played; samples is (row, channel).
+    """Consecutive rows of one recording, the `number`th to be played; samples is (row, channel).
 
-    `begun_ns` is when the recording began, where the table's time is UTC.
+    `begun_ns` is the start of the recording, if the table's time is UTC.
     """
 
     number: int
@@ -49,7 +50,7 @@ class Stretch:
 
 @dataclass
 class Recorded:
-    """One source, read once; `only` names the recording that is wanted."""
+    """A source that is read once; `only` selects a recording."""
 
     source: Source
     columns: Columns
@@ -62,7 +63,7 @@ class Recorded:
     _begun: float = 0.0
 
     def stretches(self) -> Iterator[Stretch]:
-        """In the order of the table; a row that cannot be sent raises a TableError."""
+        """Stretches in the order of the table; a row that cannot be sent raises a TableError."""
         timeline = self.columns.timeline()
         for batch in self.source.only(self.columns.kept).batches:
             if batch.num_rows:
@@ -85,7 +86,7 @@ class Recorded:
                 yield Stretch(self._number, seconds[start:end] - self._begun, samples[start:end], begun)
 
     def _seconds(self, batch: pa.RecordBatch, timeline: Timeline | None) -> Floats:
-        """Of each row, from any origin."""
+        """Time of each row, from any origin."""
         if timeline is None:
             return (self._row + np.arange(batch.num_rows)) / (self.rate_hz or 1.0)
         offsets = timeline.read(batch.column(timeline.name))
@@ -115,9 +116,9 @@ def recorded(
     rate_hz: float | None = None,
     only: str | None = None,
 ) -> Iterator[Recorded]:
-    """Open a table to be played, whatever its kind; `mapped` says which of its columns are meant.
+    """Open a table of any kind for replay; `mapped` names its columns.
 
-    With a policy its channels are played; without one, the columns that are called like a sensor's.
+    With a policy, its channels are played; otherwise columns named like sensors.
     """
     mapping = ColumnMap.of(policy, mapped) if policy else ColumnMap.without_policy(mapped)
     schema = policy.schema() if policy else None
@@ -134,7 +135,7 @@ def recorded(
 
 
 def _begun_ns(timeline: Timeline | None, second: float) -> int | None:
-    """When a recording began that starts so many seconds after the first stamp; None where that is no date."""
+    """The start of a recording that begins `second` seconds after the first stamp; None if that is not a date."""
     if timeline is None or timeline.per_second is None:
         return None
     first = timeline.stamps(np.zeros(1))
@@ -152,7 +153,7 @@ def _nanoseconds(seconds: float) -> int:
 
 
 def _guessed(source: Source, mapping: ColumnMap) -> Schema:
-    """Columns that are named like a sensor; one that holds no numbers is refused, for nobody knows what it was."""
+    """Columns named like a sensor; one without numbers is refused, because its content is unknown."""
     roles = roles_of(source.schema.names, mapping, where=source.where)
     fields = [source.schema.field(name) for name in roles.channels]
     if not fields:
@@ -164,14 +165,14 @@ def _guessed(source: Source, mapping: ColumnMap) -> Schema:
 
 
 Send = Callable[[bytes], Awaitable[int]]
-"""Brings a message to where it goes; how many readings were taken, or an error that ends the play."""
-MOST_ROWS = 1000  # of one message
+"""Delivers a message; returns the number of accepted readings, or raises an error that ends the replay."""
+MOST_ROWS = 1000  # rows of one message
 NAME = "replay"
 
 
 @dataclass
 class Played:
-    """What was sent, and what was taken of it."""
+    """Counts of sent and accepted readings."""
 
     recordings: int = 0
     messages: int = 0
@@ -182,24 +183,24 @@ class Played:
 
 @dataclass
 class Player:
-    """One run over a table; sessions are called anew in each, for nothing is sent twice under one name."""
+    """One run over a table; each run has new session names, so that nothing is sent twice under one name."""
 
     schema: Schema
     form: Form
     send: Send
-    speed: float = 1.0  # times as fast as it was recorded
-    every: float = 0.2  # seconds, a message
-    keep_time: bool = False  # the table's own
-    told: Callable[[], object] = lambda: None  # after each message
+    speed: float = 1.0  # speed-up
+    every: float = 0.2  # seconds per message
+    keep_time: bool = False  # keep the table's own times
+    told: Callable[[], object] = lambda: None  # called after each message
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _run: str = field(default_factory=lambda: uuid4().hex)
     _recording: int = 0
-    _begun: float = 0.0  # on the monotonic clock, of the recording that is being played
+    _begun: float = 0.0  # start of the current recording, on the monotonic clock
     _base_ns: int = 0
     _last_ns: int = 0
 
     async def play(self, stretches: Iterable[Stretch], played: Played) -> None:
-        """Adds to `played` as it goes, so that it can be told how far it came."""
+        """Play, updating `played` so that its progress can be reported."""
         started, recording = time.monotonic(), -1
         before = played.seconds
         for stretch in parts(stretches, self.speed * self.every):
@@ -216,7 +217,7 @@ class Player:
             self.told()
 
     def _begin(self, first: Stretch) -> None:
-        """A recording begins now, and after whatever was played before, unless that ran far ahead of the clock."""
+        """Start a recording now, after whatever was played before, unless that ran far ahead of the clock."""
         self._begun = time.monotonic()
         self._recording += 1
         if not self.keep_time:
@@ -238,7 +239,7 @@ class Player:
 
 
 def parts(stretches: Iterable[Stretch], seconds: float) -> Iterator[Stretch]:
-    """The same rows, cut where `seconds` of a recording are full, whatever batches they came in."""
+    """The same rows, cut at multiples of `seconds` in a recording, whatever their batches."""
     waiting: list[Stretch] = []
     for stretch in stretches:
         slots = _slots(stretch.seconds, seconds)
@@ -274,18 +275,18 @@ def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
 
 TIMEOUT_SECONDS = 30.0
 TRIES = 6
-FIRST_WAIT_SECONDS = 0.2  # doubled each time
+FIRST_WAIT_SECONDS = 0.2  # doubled after each failure
 _BUSY = frozenset({429, 503})
 _LONGEST = 500
 
 
 class RefusedError(DeeprotectError):
-    """What was sent was not taken; the line is the receiver's own."""
+    """A message was refused; the line is the receiver's own."""
 
 
 @asynccontextmanager
 async def to_address(address: str, form: Form, *, wait: float = FIRST_WAIT_SECONDS) -> AsyncIterator[Send]:
-    """Posts each message; one that comes too often or too early is sent again."""
+    """Post each message; resend one that comes too often or too early."""
     check_address(address)
     headers = {"Content-Type": content_type_of(form)}
     async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False, headers=headers) as client:
@@ -312,7 +313,7 @@ async def _posted(client: httpx.AsyncClient, address: str, body: bytes) -> httpx
 
 
 def _accepted(response: httpx.Response) -> int:
-    """Readings that were taken, or the refusal."""
+    """The number of accepted readings; raises a refusal."""
     if response.status_code == httpx.codes.OK:
         try:
             return int(response.json()["accepted"])
@@ -327,13 +328,13 @@ def _accepted(response: httpx.Response) -> int:
 
 
 def _where(address: str) -> str:
-    """Without the token in its path."""
+    """The address without the token in its path."""
     return printable(httpx.URL(address).netloc.decode("ascii", "replace").rpartition("@")[2])
 
 
 @asynccontextmanager
 async def to_topic(broker: Broker, topic: str) -> AsyncIterator[Send]:
-    """Publishes each message, confirmed by the broker; what the gateway makes of it nobody tells."""
+    """Publish each message, confirmed by the broker; the gateway's answer is unknown."""
     from aiomqtt import Client, MqttError
 
     if not topic or any(sign in topic for sign in "+#\0"):

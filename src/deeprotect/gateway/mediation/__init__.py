@@ -1,1 +1,1 @@
-"""One gateway: what comes in, what goes out, and the mediator between."""
+"""One gateway: input, output, and the mediator between them."""

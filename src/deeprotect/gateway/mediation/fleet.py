@@ -1,6 +1,6 @@
-"""All gateways that share a ledger: which of them are there, and how their streams are doing.
+"""All gateways on one ledger: which of them are alive, and the state of their streams.
 
-They never talk to each other. Each writes a row of its own in the database that they share, twice a second.
+They never talk to each other. Each writes its own row in the shared database twice a second.
 """
 
 import time
@@ -17,11 +17,11 @@ from deeprotect.gateway.streams.session import State, StreamStatus
 from deeprotect.release.ledger.database import Database
 
 BEAT_SECONDS = 0.5
-ALONE_BEATS = 20  # one beat of so many is enough for a gateway that shares its ledger with none
-GONE_SECONDS = 2.0  # after which a gateway that has not written its row is taken for dead
-GRACE_SECONDS = 3.0  # that a connection may last elsewhere: longer than it takes to see that its own gateway is gone
-BACK_SECONDS = 1.5  # after which a proxy has tried a gateway again that is back
-TOLD_SECONDS = 10.0  # that a gateway tells how its streams are, after it was asked
+ALONE_BEATS = 20  # a gateway alone on its ledger skips all but one in this many beats
+GONE_SECONDS = 2.0  # after which a gateway without a new row counts as dead
+GRACE_SECONDS = 3.0  # that a connection may stay elsewhere: longer than it takes to notice a dead gateway
+BACK_SECONDS = 1.5  # after which a proxy retries a gateway that is back
+TOLD_SECONDS = 10.0  # that a gateway reports its streams' state after a request
 _LOCK = "deeprotect: gateways"
 _TWICE = "another gateway on this ledger has the same --shard; stop one, or give each its own, like 1/2 and 2/2"
 _tables = MetaData()
@@ -29,16 +29,16 @@ gateways = Table(
     "deeprotect_gateways",
     _tables,
     Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("run", Text, nullable=False),  # another one after each start
+    Column("run", Text, nullable=False),  # a new one at each start
     Column("beats", BigInteger, nullable=False),
-    Column("asked", BigInteger, nullable=False),  # how often its streams were asked for
-    Column("streams", LargeBinary),  # how they are; JSON
+    Column("asked", BigInteger, nullable=False),  # number of requests for its streams' state
+    Column("streams", LargeBinary),  # their state; JSON
 )
 
 
 @dataclass(frozen=True)
 class Told:
-    """How a gateway's streams are: those that it heard from."""
+    """State of the streams that a gateway received."""
 
     streams: list[StreamStatus] = field(default_factory=list)
     states: dict[str, State] = field(default_factory=dict)
@@ -49,21 +49,21 @@ _TOLD = TypeAdapter(Told)
 
 @dataclass(frozen=True)
 class OtherGateway:
-    """Another gateway's row as it was last found changed, and when; times are of this machine's own clock."""
+    """Another gateway's row when it last changed, and when; times are of this machine's own clock."""
 
     run: str
     beats: int
     at: float
-    since: float  # it was first seen in this run
+    since: float  # when its current run was first seen
 
 
 class Fleet:
-    """This gateway's place among the others; where it is alone, all streams are its own."""
+    """This gateway's place among the others; alone, it owns all streams."""
 
     def __init__(self, database: Database, place: GatewayPlace, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._database, self.place, self._clock = database, place, clock
         self._run, self._beats, self._asked = str(uuid.uuid4()), 0, (0, clock() - TOLD_SECONDS)
-        # At the start all others are taken to be there: they have as long as usual to show it.
+        # At the start all others count as alive, and have the usual time to show it.
         unknown = OtherGateway("", 0, clock(), clock())
         self._seen = {index: unknown for index in range(place.count) if index != place.index}
         self._log = Trouble("two gateways have one place", "no other gateway has this place any more")
@@ -72,10 +72,10 @@ class Fleet:
                 _tables.create_all(connection)
 
     def has(self, stream: str, since: float | None = None) -> bool:
-        """Whether a stream, or a connection of it that is open since then, is this gateway's to serve.
+        """Whether this gateway serves a stream, or a connection of it that is open since then.
 
-        It is where the stream is its own, or the stream's own gateway is gone. A connection stays for a while, and
-        until its own gateway has been back for long enough to be found.
+        It does if the stream is its own, or if the stream's gateway is dead. A connection stays for a while, until its
+        own gateway has been back long enough to be found.
         """
         owner = self._seen.get(self.place.owner(stream))
         now = self._clock()
@@ -86,13 +86,13 @@ class Fleet:
 
     @property
     def is_asked(self) -> bool:
-        """Whether another gateway wants to know how this one's streams are."""
+        """Whether another gateway requests this one's state."""
         return self._clock() - self._asked[1] < TOLD_SECONDS
 
     def beat(self, told: Told | None) -> bool:
-        """Write that this gateway is there, and how its streams are if that is given; see who else is.
+        """Write that this gateway is alive, with its streams' state if given, and read the others' rows.
 
-        Whether it was done: a gateway that is alone does it once in a while.
+        Returns whether it did: a gateway alone does so only occasionally.
         """
         self._beats += 1
         if self.place.count == 1 and self._beats % ALONE_BEATS != 1:
@@ -120,7 +120,7 @@ class Fleet:
         return True
 
     def told(self) -> Told:
-        """What the others last told of their streams; they are asked to tell, and do so within a second."""
+        """The others' last reported states; requests new ones, which arrive within a second."""
         if self.place.count == 1:
             return Told()
         others = gateways.c.place != self.place.index

@@ -1,4 +1,4 @@
-"""A gateway: what it was started with, whom it knows, and the mediator between them."""
+"""A gateway: its settings, the devices and apps it knows, and the mediator between them."""
 
 import asyncio
 import time
@@ -36,8 +36,8 @@ from deeprotect.release.ledger.stored import pay
 from deeprotect.signals import Channel, Schema
 
 FORGET_SECONDS = 600.0
-_UNPACKED = "a message holds at most {} bytes, also once it is unpacked; send smaller ones"
-WAIT_SECONDS = 5.0  # for a database that is busy or gone, before a batch is refused
+_UNPACKED = "a message holds at most {} bytes, also after decompression; send smaller ones"
+WAIT_SECONDS = 5.0  # for a busy or unavailable database, before a batch is refused
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,23 @@ class Settings:
     key: Path | None = None  # the public key that must have signed them
     host: str = "127.0.0.1"
     port: int = 8765
-    proxies: tuple[str, ...] = ()  # addresses that may say for whom they ask
-    names: tuple[str, ...] = ()  # host names under which the console may be asked for, beside addresses
+    proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded headers are trusted
+    names: tuple[str, ...] = ()  # host names of the console, besides addresses
     place: GatewayPlace = field(default_factory=GatewayPlace)  # among those that share the database
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     mqtt: str | None = None  # mqtt://user@host:port or mqtts://
     mqtt_password: Path | None = None  # a file
-    mqtt_ca: Path | None = None  # certificates that the broker's is checked against, if not the system's
-    keep_draws: timedelta | None = None  # older ones are removed, and never made again; None: all are kept
-    most_delay: float = 5.0  # seconds that a message may wait: more are refused before it comes to that
+    mqtt_ca: Path | None = None  # CA certificates for the broker, by default the system's
+    keep_draws: timedelta | None = None  # older draws are removed, and never made again; None keeps all
+    most_delay: float = 5.0  # seconds that a message may wait; beyond that messages are refused
     most_bytes: int = 1 << 20  # of one message
-    most_messages: int = 500  # of one device in a second,
-    most_bytes_a_second: int = 4 << 20  # and of all of them together
+    most_messages: int = 500  # of one device per second
+    most_bytes_a_second: int = 4 << 20  # bytes of one device per second
 
 
 class Bundles:
-    """Loaded and checked once, with `key` only if its owner signed them; what is put in their place is not taken up."""
+    """Bundles, loaded and checked once; with `key`, only signed ones. Files replaced later are not loaded."""
 
     def __init__(self, paths: dict[str, Path], *, key: Any = None) -> None:
         if not paths:
@@ -86,11 +86,11 @@ class Bundles:
         return self._loaded[name]
 
     def replaced(self) -> set[str]:
-        """Names of those that are not on disk any more as they were loaded: an operator's restart takes up what is."""
+        """Names of bundles whose files have changed since they were loaded; a restart loads them."""
         return {name for name, version in self._versions.items() if _version(self._paths[name]) != version}
 
     def channels(self) -> Schema:
-        """All channels that any of them reads: what may come in at all. One name means one unit."""
+        """All channels that any bundle reads, the only ones accepted. One name means one unit."""
         found: dict[str, Channel] = {}
         bundles = list(self._loaded.values())
         for channel in (channel for bundle in bundles for channel in bundle.schema.channels):
@@ -109,7 +109,7 @@ def _load(path: Path, key: Any) -> Bundle:
 
 
 def _version(path: Path) -> tuple[int, ...]:
-    """What changes when a bundle is written anew: it is never changed in place."""
+    """Changes when a bundle is rewritten: it is never changed in place."""
     try:
         stat = (path / MANIFEST if path.is_dir() else path).stat()
     except OSError:
@@ -118,7 +118,7 @@ def _version(path: Path) -> tuple[int, ...]:
 
 
 def _limited(device: Device, status: int, text: str) -> Answer:
-    """Refused for a limit of the gateway's own, which its operator can change."""
+    """A refusal because of a limit of the gateway, which its operator can change."""
     event_seldom("a limit was reached", status=status, stream=device.stream, reason=text)
     return Answer(status, text)
 
@@ -127,7 +127,7 @@ class Gateway:
     """Everything that routes, feeds and pages need."""
 
     def __init__(self, settings: Settings, *, clock: TrustedClock | None = None) -> None:
-        """Bundles are loaded and checked, the database is opened or made; wrong input is refused here."""
+        """Load and check bundles, and open or create the database; wrong input is refused here."""
         self.settings = settings
         key = signing.public_key(settings.key) if settings.key else None
         if settings.keep_draws is not None:
@@ -136,7 +136,7 @@ class Gateway:
         self.database = Database.existing_or_new(settings.database, wait_seconds=WAIT_SECONDS, keep_connections=True)
         self.registry = Registry(self.database)
         self.clock = clock or TrustedClock()
-        self._confirmed: int | None = None  # the operator's last word on the clock before it jumped
+        self._confirmed: int | None = None  # the operator's last confirmation before the clock jumped
         self.directory, self.health = Directory(self.registry), Health(partial(pay, self.database, clock=self.clock))
         self.metrics.clock.set_function(lambda: self.clock.ahead.total_seconds())
         self.load = Load(settings.most_delay)
@@ -157,7 +157,7 @@ class Gateway:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While the server runs."""
+        """Run while the server does."""
         self.mediator.start()
         await self.health.look()
         try:
@@ -171,7 +171,7 @@ class Gateway:
         await self.load.watch(partial(self.health.tell, "load"))
 
     def refusal(self) -> Answer | None:
-        """Before anything of a message is looked at: whether more would wait than may."""
+        """Refuse a message before it is read if more would wait than allowed."""
         if (reason := self.load.refusal()) is None:
             return None
         event_seldom("overloaded", reason=reason)
@@ -179,10 +179,9 @@ class Gateway:
         return Answer(FAILING, reason)
 
     async def take(self, device: Device, body: bytes, *, precision: WritePrecision | None = None) -> Answer:
-        """What comes in by HTTP, WebSocket or MQTT: whatever is wrong with it is said in one line that quotes nothing.
+        """Process input from HTTP, WebSocket or MQTT; errors are one line that quotes nothing.
 
-        What is refused is counted, and told to the operator once in a while. `precision`: it is line protocol, with
-        times in this unit.
+        Refusals are counted, and logged occasionally. `precision` means line protocol with times in this unit.
         """
         most = self.settings.most_bytes
         if len(body) > most:
@@ -195,7 +194,7 @@ class Gateway:
     async def _answered(self, device: Device, body: bytes, precision: WritePrecision | None) -> Answer:
         messages, most_bytes = self.settings.most_messages, self.settings.most_bytes_a_second
         cost = max(1 / messages, len(body) / most_bytes)
-        if not self.mediator.allowance.spend(device.stream, cost):  # before anything of it is read
+        if not self.mediator.allowance.spend(device.stream, cost):  # before reading it
             most = f"{messages} messages, {most_bytes} bytes, {WINDOWS_A_SECOND} windows"
             return _limited(device, 429, f"at most {most} a second; send it again, later or in smaller parts")
         try:
@@ -217,7 +216,7 @@ class Gateway:
         return message
 
     async def statuses(self, streams: Sequence[str]) -> list[StreamStatus]:
-        """Of some streams, each from the gateway that heard from it last, among all that share the ledger."""
+        """Status of some streams, each from the gateway that received it last, among all on the ledger."""
         found = {each.stream: each for each in self.mediator.status(streams)}
         for each in (await asyncio.to_thread(self.fleet.told)).streams:
             mine = found.get(each.stream)
@@ -226,16 +225,16 @@ class Gateway:
         return list(found.values())
 
     async def states(self) -> dict[str, State]:
-        """In a word, of all streams that are heard from."""
+        """The state of all sending streams, in a word."""
         theirs = (await asyncio.to_thread(self.fleet.told)).states
         return theirs | self.mediator.states()
 
     async def refresh(self) -> None:
-        """This gateway knows at once who was registered, revoked or halted; the others do within a second."""
+        """Reread registrations, revocations and halts at once; other gateways do so within a second."""
         await asyncio.to_thread(self.directory.refresh)
 
     async def _keep(self) -> None:
-        """Know who was registered and revoked, and end what has fallen silent."""
+        """Keep registrations current, and end silent sessions."""
         told: set[str] = set()
         registry = Trouble("registry cannot be read", "registry can be read again")
         while True:
@@ -254,7 +253,7 @@ class Gateway:
                 failure("housekeeping failed", error)
 
     async def _beat(self) -> None:
-        """Be seen by the other gateways, and see them; who listens to a stream that is not here is sent there."""
+        """Announce this gateway and find the others; readers of streams that moved are sent there."""
         others = Trouble("other gateways cannot be seen", "other gateways can be seen again")
         while True:
             try:
@@ -268,7 +267,7 @@ class Gateway:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _forget(self) -> None:
-        """Draws that are older than they are kept, once in a while; whichever gateway comes first does it."""
+        """Remove draws that are too old, occasionally; one of the gateways does it."""
         older_than = self.settings.keep_draws
         while older_than is not None:
             try:
@@ -280,7 +279,7 @@ class Gateway:
             await asyncio.sleep(FORGET_SECONDS)
 
     def look_at_clock(self) -> None:
-        """Where it jumped: whether the operator has confirmed it since, or the database's clock agrees with it."""
+        """After a clock jump, check whether the operator has confirmed the clock, or the database's clock agrees."""
         trouble = self.clock.trouble
         self._clock_log.tell(trouble)
         if trouble is None:
@@ -294,7 +293,7 @@ class Gateway:
             self.clock.confirm()
 
     def keep_events(self) -> None:
-        """What happened, for the console's list; later, where the database cannot take it now."""
+        """Store events for the console; later, if the database is unavailable now."""
         happened = [unkept.popleft() for _ in range(len(unkept))]
         try:
             events.keep(self.database, [events.OperatorEvent(*each) for each in happened])
@@ -307,7 +306,7 @@ class Gateway:
         return Told(self.mediator.status(states), states)
 
     def _tell_replaced(self, told: set[str]) -> set[str]:
-        """Bundles that were changed on disk, each told once."""
+        """Log each bundle that was changed on disk, once."""
         replaced = self.bundles.replaced()
         for name in sorted(replaced - told):
             event("a bundle was changed on disk; restart the gateway to serve it", bundle=name)

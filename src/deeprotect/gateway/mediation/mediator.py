@@ -1,4 +1,4 @@
-"""The live way through the house: readings in, released windows out, many streams at once in one batch."""
+"""The live pipeline: readings in, released windows out, many streams in one batch."""
 
 import asyncio
 import re
@@ -40,27 +40,27 @@ from deeprotect.release.by_time import LONGEST_SECONDS
 from deeprotect.signals.schema import Schema
 from deeprotect.signals.ticks import SECOND
 
-BATCH_SECONDS = (0.005, 0.1)  # that windows of other streams are waited for: as long as the last batch took
-IDLE_SECONDS = 30.0  # after which a session that sends nothing new is over
-STAY_SECONDS = 1.0  # that readers stay after the last message where another gateway has the stream now
-MOST_SESSIONS = 4  # of one stream; the one that was silent longest ends when there would be more
-AT_ONCE = MOST_WAITING // 4  # windows that are handed on before those who read them have their turn
-MOST_QUEUED = 20_000  # orders; more are refused, for memory is finite
-BATCH_WINDOWS = 64  # of one stream in one batch: nobody waits for more of another's
-WINDOWS_A_SECOND = 4096  # that one device may make due, in the long run
+BATCH_SECONDS = (0.005, 0.1)  # to wait for windows of other streams: as long as the last batch took
+IDLE_SECONDS = 30.0  # after which a session without new readings ends
+STAY_SECONDS = 1.0  # that readers stay after the last message of a stream that moved
+MOST_SESSIONS = 4  # of one stream; a further one ends the one that was silent longest
+AT_ONCE = MOST_WAITING // 4  # windows handed on before their readers get a turn
+MOST_QUEUED = 20_000  # orders; more are refused, to bound memory
+BATCH_WINDOWS = 64  # of one stream in one batch, so that others wait for no more
+WINDOWS_A_SECOND = 4096  # that one device may make due on average
 MOST_WINDOWS = 2 * WINDOWS_A_SECOND  # of one message
 NO_BUNDLE = "bundle not served"
-MOST_LABELS, OTHER = 50, "other"  # apps that have counts of their own in the metrics; all others are one
-BUSY = Answer(503, "too much is waiting; send it again in a few seconds")
+MOST_LABELS, OTHER = 50, "other"  # apps with their own label in the metrics; others share one
+BUSY = Answer(503, "server busy; send it again in a few seconds")
 _FAILING = (UNPAID, NO_ACCOUNT, BROKEN)
-SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # what is read or cut in a millisecond
+SHORT_BYTES, SHORT_WINDOWS = 1 << 13, 16  # parsed or cut in about a millisecond
 _Ordered = list[asyncio.Future[Order]]
 _Queue = list[tuple[Order, asyncio.Future[Order]]]
 _Served = Sequence[tuple[App, Bundle]]
 
 
 class Mediator:
-    """Sessions belong to whoever has their stream's turn, episodes to the releaser's thread; between them go orders."""
+    """Connects sessions, which belong to their stream's turn, with episodes, which belong to the releaser's thread."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class Mediator:
         metrics.waiting.set_function(lambda: float(len(self._queue)))
         metrics.add_apps(self.by_app)
         for why in (UNREAD, *_FAILING):
-            metrics.withheld.labels(why)  # there from the start, so that the first one is seen as a rise
-        # Two hubs: no name of a stream or an app leads from one to the other.
+            metrics.withheld.labels(why)  # present from the start, so that the first one shows as an increase
+        # Two hubs, so that raw windows can never reach an app's topic.
         self._hub, self._raw = Hub(metrics.lost.labels("slow").inc), Hub()
         self.readers = Readers(self._hub.heard)
         self._sessions: dict[tuple[str, str], Session] = {}
         self._tallies: dict[tuple[str, str], AppStatus] = {}
-        self._people: set[str] = set()  # words of their names, of all that were known since the start
+        self._people: set[str] = set()  # words of all names known since the start
         self._queue: _Queue = []
         self._queued = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="release")
@@ -95,7 +95,7 @@ class Mediator:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """What has begun is finished or dropped; nothing more comes in or out afterwards, whoever asks."""
+        """Finish or drop all work; afterwards nothing comes in or goes out."""
         self.stopping = True
         await asyncio.gather(*map(self._end_in_turn, list(self._sessions.values())))
         task, self._task = self._task, None
@@ -109,16 +109,16 @@ class Mediator:
         self._turns.close()
 
     async def receive(self, device: Device, message: Message) -> Answer:
-        """Take readings in that are at hand."""
+        """Accept parsed readings."""
         return await self.read(device, lambda: message)
 
     async def read(self, device: Device, read: Callable[[], Message], *, size: int = 0) -> Answer:
-        """Take a message of so many bytes in; the answer comes when all that it made due is released, or refused."""
+        """Accept a message of `size` bytes; the answer comes when all its due windows are released or refused."""
         if len(self._queue) > MOST_QUEUED or self._turns.is_full(device.stream):
             return BUSY
-        came = time.monotonic() - self._load.loop.longest  # as long as that, it may have waited at its socket
+        came = time.monotonic() - self._load.loop.longest  # it may have waited that long at its socket
         async with self._turns.of(device.stream):
-            if self.allowance.left(device.stream) < -1.0:  # what came before it cost more than was known
+            if self.allowance.left(device.stream) < -1.0:  # earlier messages cost more than expected
                 return BUSY
             message = await self._turns.work(read, is_long=size > SHORT_BYTES)
             if message.is_test or self.stopping:
@@ -129,7 +129,7 @@ class Mediator:
         return answer if answer.text else self._told(answer, device.stream)
 
     async def _take(self, device: Device, message: Message, *, size: int) -> tuple[Answer, _Ordered]:
-        """A message on the clock, and its windows on their way; the stream's turn is the caller's."""
+        """Put a message on the clock and order its windows; the caller has the stream's turn."""
         session, ordered = self._session(device, message.session)
         apps, refused = self._served(session)
         schemas = {bundle.schema for _, bundle in apps}
@@ -147,7 +147,7 @@ class Mediator:
         if session.apart_then:
             event_seldom("readings are too far apart", stream=device.stream, why=session.apart_then)
         names = dict.fromkeys(name for schema in schemas for name in schema.names)
-        # What no app of this stream reads can never leave.
+        # Windows that no app of this stream reads can never be released.
         readings = sum(len(each) for each in message.readings if not names.keys().isdisjoint(each.channels))
         missing, late = session.missing_then if readings else tuple(names), session.late - late_before
         self._metrics.readings.inc(readings)
@@ -162,9 +162,9 @@ class Mediator:
         return answer, ordered + self._order(session, apps, due)
 
     async def end_idle(self) -> None:
-        """Sessions to which nothing new has come for long, or whose device was revoked; not one that is worked on.
+        """End sessions without new readings for long, or whose device was revoked, unless they are being worked on.
 
-        What comes next begins anew where its stamps are: of draws that were made before, none is made again.
+        Later readings start a new session at their stamps, but never repeat an earlier draw.
         """
         oldest = time.monotonic() - IDLE_SECONDS
         idle = [each for each in self._sessions.values() if not self._turns.is_taken(each.stream)]
@@ -172,7 +172,7 @@ class Mediator:
         await asyncio.gather(*(future for each in over for future in self._end(each)))
 
     def close_revoked(self, has: Callable[[str, float], bool] = lambda *_: True) -> None:
-        """Subscriptions of apps that are no more, or whose stream another gateway has and this one has none of."""
+        """Close subscriptions of revoked apps, and of apps whose stream moved to another gateway."""
         apps, recent = self._directory.apps(), time.monotonic() - STAY_SECONDS
         known = {topic_of(app, kind) for app in apps for kind in get_args(Kind)}
         here = {each.stream for each in self._sessions.values() if each.last_seen > recent}
@@ -180,20 +180,20 @@ class Mediator:
         self.readers.forget_all_but(apps)
 
     def subscribe(self, app: App, kind: Kind = "reads", *, most: int = MOST_WAITING) -> Subscription:
-        """What this app is to get, from now on."""
+        """Subscribe to an app's windows, from now on."""
         return self._hub.subscribe(topic_of(app, kind), most=most, wanted=partial(self._is_wanted, app))
 
     def lose(self, app: App, why: str) -> None:
-        """A window was drawn for an app that did not get it."""
+        """Count a drawn window that its app did not receive."""
         self._metrics.lost.labels(why).inc()
         self._tally(app).dropped += 1
 
     def watch_raw(self, stream: str) -> Subscription:
-        """Raw windows, for their owner's eyes: they stay in this process unless its console hands them on."""
+        """Subscribe to raw windows, for their owner; they stay in this process unless its console shows them."""
         return self._raw.subscribe(stream)
 
     def _show_raw(self, session: Session, due: Due) -> None:
-        """Whole windows in the form of the first schema, without the producer's names; nothing else shows them."""
+        """Publish complete raw windows in the form of the first schema, without the producer's names."""
         if not due or not self._raw.heard(session.stream):
             return
         schema, windows = next(iter(due.items()))
@@ -242,12 +242,12 @@ class Mediator:
         app = order.app
         self._tell(app, order.why, order.refusal, order.withheld, left=bool(order.released))
         for place, window in enumerate(order.released):
-            if place % AT_ONCE == AT_ONCE - 1:  # an app that reads must not lose any of many windows
+            if place % AT_ONCE == AT_ONCE - 1:  # so that a reading app does not lose windows of a large message
                 await asyncio.sleep(0)
             self._hand_out(app, window)
 
     def _hand_out(self, app: App, window: ReleasedWindow) -> None:
-        """To all that can have it; what was drawn and finds nobody is lost."""
+        """Hand a window to all readers; without a reader it is lost."""
         tally, topics = self._tally(app), [topic_of(app, kind) for kind in get_args(Kind)]
         tally.released += 1
         tally.placeholders += int(window.placeholder)
@@ -260,7 +260,7 @@ class Mediator:
             self._hub.publish(topic, window)
 
     def _tell(self, app: App, why: str, refusal: str | None, withheld: Mapping[str, int], *, left: bool) -> None:
-        """Why windows do not leave: each counted, and each reason said when it begins and when all are over."""
+        """Count withheld windows, and log each reason when it begins and when all have ended."""
         tally = self._tally(app)
         for reason, windows in withheld.items():
             self._metrics.withheld.labels(reason).inc(windows)
@@ -275,14 +275,14 @@ class Mediator:
             tally.whys, tally.refusal = whys, refusal
 
     def _is_wanted(self, app: App) -> bool:
-        """Not if it was revoked, or its person halted it, while the order waited."""
+        """Whether the app was neither revoked nor halted while the order waited."""
         return app in self._directory.apps_of(app.stream)
 
     def _order(self, session: Session, apps: _Served, due: Due, *, over: bool = False) -> _Ordered:
         futures = []
         for app, bundle in apps:
             windows = due.get(bundle.schema, [])
-            # What ends with a session ends in one piece, and is short.
+            # A session's end is one short piece.
             size = max(1, len(windows)) if over else BATCH_WINDOWS
             for start in range(0, max(len(windows), int(over)), size):
                 order = Order(session, app, bundle, windows[start : start + size], over)
@@ -293,19 +293,19 @@ class Mediator:
         return futures
 
     def _served(self, session: Session) -> tuple[_Served, str | None]:
-        """Apps of a session with their bundles, and why one of them gets nothing."""
+        """A session's apps with their bundles, and why one of them gets nothing."""
         apps, refused = [], None
         for app in self._directory.apps_of(session.stream):
             try:
                 apps.append((app, session.bundle_of(app, self._bundle_of)))
             except BundleError as error:
                 refused = str(error)
-                # How many windows there were is not known without the bundle: each message counts.
+                # The number of windows is unknown without the bundle, so each message counts as one.
                 self._tell(app, NO_BUNDLE, refused, {NO_BUNDLE: 1}, left=False)
         return apps, refused
 
     def _session(self, device: Device, name: str) -> tuple[Session, _Ordered]:
-        """The session of this name, and what is to leave of one that makes way for it."""
+        """The session of this name, and the windows of one that ends to make room for it."""
         key = (device.stream, name)
         if key in self._sessions:
             return self._sessions[key], []
@@ -325,7 +325,7 @@ class Mediator:
         await asyncio.gather(*ordered)
 
     def _end(self, session: Session) -> _Ordered:
-        """Nobody works on it."""
+        """End a session that is not being worked on."""
         self._sessions.pop((session.stream, session.name), None)
         self._metrics.sessions.set(len(self._sessions))
         if self._directory.device(session.stream) is None:
@@ -334,12 +334,12 @@ class Mediator:
         return self._order(session, apps, session.finish(), over=True)
 
     def status(self, streams: Collection[str]) -> list[StreamStatus]:
-        """Of those that are registered."""
+        """Status of the registered ones among these streams."""
         found = (self._directory.device(stream) for stream in streams)
         return [self._status(device) for device in found if device is not None]
 
     def states(self) -> dict[str, State]:
-        """In a word, of every stream that has sent: many at once, at little cost."""
+        """The state of every stream that has sent, in a word, at little cost."""
         newest: dict[str, float] = {}
         for each in self._sessions.values():
             newest[each.stream] = max(each.last_seen, newest.get(each.stream, 0.0))
@@ -372,14 +372,14 @@ class Mediator:
         return self._tallies.setdefault((app.stream, app.name), AppStatus(app.name))
 
     def reasons(self) -> Counter[str]:
-        """Apps of streams that send now and get nothing, by the reason."""
+        """Number of apps of sending streams that get nothing, by reason."""
         sending = {stream for stream, _ in self._sessions}
         return Counter(
             tally.whys[0] for (stream, _), tally in self._tallies.items() if tally.whys and stream in sending
         )
 
     def by_app(self) -> dict[str, AppTotals]:
-        """Of all streams together: the first apps by their names, none of which is a person's, and the rest as one."""
+        """Totals over all streams: the first apps by name, if the name is not a person's, and the rest as one."""
         self._people.update(word for device in self._directory.devices() for word in _words(device.person))
         found: dict[str, AppTotals] = {}
         for (_, app), tally in self._tallies.items():
@@ -398,7 +398,7 @@ class Mediator:
         return replace(tally, bundle=app.bundle, dropped=dropped, is_read=self.readers.is_here(app))
 
     def _told(self, answer: Answer, stream: str) -> Answer:
-        """What the person should know, whichever app it is about."""
+        """Add to the answer what the person should know, about any app."""
         device = self._directory.device(stream)
         if device is not None and self._directory.halt_of(device.person):
             return replace(answer, waits="its person, who has paused or stopped it")
@@ -415,25 +415,25 @@ class Mediator:
 
 @lru_cache(maxsize=1 << 15)
 def _words(name: str) -> tuple[str, ...]:
-    """Of a name, whatever stands between them."""
+    """The words of a name, whatever separates them."""
     return tuple(re.findall(r"[^\W_]+", name.casefold()))
 
 
 def next_batch(queue: _Queue) -> tuple[_Queue, _Queue]:
-    """Orders of the next batch, and those that wait: of each stream so many windows, in order."""
+    """Orders of the next batch, and those that wait: up to BATCH_WINDOWS of each stream, in order."""
     batch: _Queue = []
     rest: _Queue = []
     windows = Counter[str]()
     for each in queue:
         stream, count = each[0].app.stream, len(each[0].windows)
         fits = not windows[stream] or windows[stream] + count <= BATCH_WINDOWS
-        windows[stream] += count if fits else BATCH_WINDOWS  # what comes after one that waits, waits
+        windows[stream] += count if fits else BATCH_WINDOWS  # later orders wait as well
         (batch if fits else rest).append(each)
     return batch, rest
 
 
 def count_windows(message: Message, schemas: Collection[Schema]) -> int:
-    """That it covers, of all schemas together; one that covers too many is refused."""
+    """Number of windows that a message covers, over all schemas; too many are refused."""
     stamps = [each.times_ns for each in message.readings if len(each)]
     if not stamps or not schemas:
         return 0

@@ -1,4 +1,4 @@
-"""Whose turn it is, and how much one device may ask for: one piece of work of each stream at a time, in order."""
+"""Turns and rate limits: one piece of work of each stream at a time, in order, and a limit on each device's work."""
 
 import asyncio
 import time
@@ -15,16 +15,16 @@ MOST_WAITING = 64  # messages of one stream
 
 
 class Turns:
-    """One thread for long pieces, off the event loop.
+    """One thread for long pieces of work, off the event loop.
 
-    No stream has more than one piece before it, so that each waits for one of every other's.
+    Each stream has at most one piece queued, so that each waits for at most one of every other's.
     """
 
     def __init__(self, waits: Waits) -> None:
         self._waits = waits
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._locks: dict[str, asyncio.Lock] = {}
-        self._there: Counter[str] = Counter()  # who waits or has the turn
+        self._there: Counter[str] = Counter()  # streams that wait or have the turn
 
     @asynccontextmanager
     async def of(self, stream: str) -> AsyncIterator[None]:
@@ -45,7 +45,7 @@ class Turns:
         return self._there[stream] >= MOST_WAITING
 
     async def work(self, piece: Callable[[], Found], *, is_long: bool) -> Found:
-        """A short piece takes less time than to hand it over."""
+        """Run a piece of work; a short one takes less time than handing it over."""
         if not is_long:
             return piece()
         begins = self._waits.begin()
@@ -64,9 +64,9 @@ class Turns:
 
 
 class RateLimiter:
-    """The seconds of work that each stream has left: a second's worth in each second, and one at most.
+    """Remaining seconds of work for each stream: one second is added per second, up to one.
 
-    What only turns out later to cost more is owed.
+    Work that later turns out to cost more is subtracted afterwards.
     """
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -78,7 +78,7 @@ class RateLimiter:
         return min(1.0, seconds + self._now() - counted)
 
     def spend(self, stream: str, seconds: float) -> bool:
-        """Whether there was anything left to spend it from."""
+        """Spend work; return whether any was left."""
         allowed = self.left(stream) > 0.0
         if allowed:
             self.owe(stream, seconds)

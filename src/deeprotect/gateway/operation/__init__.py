@@ -1,1 +1,1 @@
-"""What operators see: the log, counts for Prometheus, and whether a draw can be paid for."""
+"""Operators' view: the log, counts for Prometheus, and whether draws can be paid for."""

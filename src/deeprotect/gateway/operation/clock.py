@@ -1,7 +1,7 @@
-"""The clock by which draws are charged: the machine's, as long as it goes as time passes.
+"""The clock for charges: the machine's, as long as it agrees with elapsed time.
 
-Limits of an hour and a day are freed by the clock. One that jumps could free them at once, so until somebody who knows
-says that it is right, nothing is charged. docs/claims.md#the-clock-of-the-gateway
+Limits per hour and day depend on the clock. A jump could free them at once, so after one nothing is charged until the
+operator confirms the clock. docs/claims.md#the-clock-of-the-gateway
 """
 
 import time
@@ -15,20 +15,20 @@ from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.ledger import Clock, utc_now
 
 JUMP = timedelta(seconds=5)
-"""In all, since the start or the last confirmation: small corrections add up to no more."""
+"""Largest total deviation since the start or the last confirmation; small corrections stay below it."""
 CONFIRM = "deeprotect gateway confirm-clock"
 _ELSEWHERE = "SELECT clock_timestamp(), inet_server_addr() IS DISTINCT FROM inet_client_addr()"
 
 
 def passed() -> timedelta:
-    """Since some moment: nobody can set this clock, and it goes on while the machine sleeps."""
+    """Time since some moment, by a clock that cannot be set and that continues while the machine sleeps."""
     sleepless = getattr(time, "CLOCK_BOOTTIME", None)
     seconds = time.monotonic_ns() if sleepless is None else time.clock_gettime_ns(sleepless)
     return timedelta(microseconds=seconds // 1000)
 
 
 class TrustedClock:
-    """Now; or no answer, once the time of day and the time that has passed do not fit any more."""
+    """The current time; raises once the time of day and the elapsed time disagree."""
 
     def __init__(self, *, now: Clock = utc_now, passed: Callable[[], timedelta] = passed) -> None:
         self._now, self._passed = now, passed
@@ -42,7 +42,7 @@ class TrustedClock:
 
     @property
     def ahead(self) -> timedelta:
-        """Of where it should be."""
+        """How far the clock is ahead of its expected value."""
         return self._now() - self._passed() - self._start
 
     @property
@@ -60,17 +60,17 @@ class TrustedClock:
         )
 
     def confirm(self) -> None:
-        """Somebody who knows says that it is right now."""
+        """Accept the clock as right, by the operator's decision."""
         self._start = self._now() - self._passed()
 
     def compare(self, other: datetime | None) -> None:
-        """With the clock of another machine, if there is one: two that agree are right."""
+        """Compare with the clock of another machine, if any: two clocks that agree are right."""
         if other is not None and abs(self._now() - other) <= JUMP:
             self.confirm()
 
 
 def clock_of(database: Database) -> datetime | None:
-    """The database's, if it is a server on another machine: on this one it is the same clock."""
+    """The database's clock, if its server runs on another machine; None on this one, which has the same clock."""
     if database.engine.dialect.name == "sqlite":
         return None
     with database.reading() as connection:

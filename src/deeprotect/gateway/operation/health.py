@@ -1,4 +1,4 @@
-"""Counts for Prometheus, and whether a draw can be paid for: the gateway finds out by paying."""
+"""Counts for Prometheus, and whether draws can be paid for, which the gateway checks by paying."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 
 
 @dataclass
 class AppTotals:
-    """Windows of one label: an app by its name on all streams, or all that have no label of their own."""
+    """Windows of one label: an app by its name on all streams, or all apps without a label of their own."""
 
     released: int = 0
     lost: int = 0
@@ -27,7 +27,7 @@ class AppTotals:
 
 
 class _ByApp(Collector):
-    """Worked out when they are asked for, so that labels go by what is registered then."""
+    """Computed on request, so that labels follow the current registrations."""
 
     def __init__(self, totals: Callable[[], Mapping[str, AppTotals]]) -> None:
         self._totals = totals
@@ -46,7 +46,7 @@ class _ByApp(Collector):
 
 
 class Metrics:
-    """Of one process; labels are bounded, and none is the name of a person or a stream."""
+    """Metrics of one process; labels are bounded and never the name of a person or a stream."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -76,25 +76,25 @@ class Metrics:
         self._longest = 0.0
 
     def note_latency(self, seconds: float) -> None:
-        """Of a message that made windows leave."""
+        """Record the latency of a message that led to a release."""
         self.latency.observe(seconds)
         self._longest = max(self._longest, seconds)
 
     def take_longest(self) -> float:
-        """The longest latency since this was last asked; 0 where nothing left."""
+        """The longest latency since the last call; 0 without a release."""
         longest, self._longest = self._longest, 0.0
         return longest
 
     def released(self) -> int:
-        """Windows since the start."""
+        """Released windows since the start."""
         return sum(int(each.value) for each in _totals(self.windows))
 
     def refused(self) -> int:
-        """Messages since the start that were not answered with 200."""
+        """Messages since the start with a response other than 200."""
         return sum(int(each.value) for each in _totals(self.messages) if each.labels["answer"] != "200")
 
     def add_apps(self, totals: Callable[[], Mapping[str, AppTotals]]) -> None:
-        """Counts by app, from whoever keeps them."""
+        """Add counts by app."""
         self._registry.register(_ByApp(totals))
 
     def text(self) -> bytes:
@@ -106,36 +106,36 @@ def _totals(counter: Counter) -> list[Sample]:
 
 
 PROBE_SECONDS = 3.0  # between two payments
-PATIENCE_SECONDS = 3.0  # after which one that has not come back counts as failed
-DRAWS_SECONDS = 10.0  # that a draw which could not be paid for counts, unless one after it could
+PATIENCE_SECONDS = 3.0  # after which an unfinished payment counts as failed
+DRAWS_SECONDS = 10.0  # that an unpaid draw counts, unless a later one was paid
 
 
 class Health:
-    """Pays on an account that is nobody's, unless draws were paid for just now; what they say goes before it.
+    """Pays on a test account unless draws were paid for recently, whose outcome takes precedence.
 
-    And keeps what other parts say of themselves.
+    Also collects the problems that other parts report.
     """
 
     def __init__(self, pay: Callable[[], None], *, now: Callable[[], float] = time.monotonic) -> None:
         self._pay, self._now = pay, now
         self._trouble: str | None = "no draw was paid for yet"
-        self._asked: float | None = None  # when the payment began that is on its way
+        self._asked: float | None = None  # start of the pending payment
         self._paid = self._unpaid = -DRAWS_SECONDS
         self._log = Trouble("not ready", "ready")
         self._told: dict[str, str] = {}
 
     @property
     def trouble(self) -> str | None:
-        """Why not all is well; None while it is."""
+        """The reason why the gateway is not ready; None if it is."""
         return self.unpaid or next(iter(self.others), None)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """What is wrong beside the ledger."""
+        """Problems other than the ledger."""
         return tuple(self._told.copy().values())
 
     def tell(self, part: str, reason: str | None) -> None:
-        """What is wrong with a part; None: nothing."""
+        """Report a part's problem; None if there is none."""
         if self._told.get(part) == reason:
             return
         if reason is None:
@@ -146,7 +146,7 @@ class Health:
 
     @property
     def unpaid(self) -> str | None:
-        """Why no draw can be paid for; None while one can."""
+        """Why draws cannot be paid for; None if they can."""
         now = self._now()
         if self._asked is not None and now - self._asked > PATIENCE_SECONDS:
             return f"the ledger has not answered for {now - self._asked:.0f} s"
@@ -155,20 +155,20 @@ class Health:
         return self._trouble
 
     def note(self, *, paid: bool, unpaid: bool) -> None:
-        """What draws of real streams showed."""
+        """Record the outcome of draws of real streams."""
         if paid:
             self._paid, self._trouble = self._now(), None
         elif unpaid:
             self._unpaid = self._now()
 
     async def watch(self) -> None:
-        """Until it is cancelled."""
+        """Watch until cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(PROBE_SECONDS)
 
     async def look(self) -> None:
-        """Pay now, unless somebody did; what changed is told."""
+        """Pay now unless real draws were paid; log changes."""
         if self._now() - self._paid >= PROBE_SECONDS:
             await self._try()
         self._log.tell(self.trouble)
@@ -190,7 +190,7 @@ class Health:
 def in_words(
     unpaid: str | None, *, live: int, streams: int, withheld: Mapping[str, int], others: Sequence[str] = ()
 ) -> str:
-    """The state of a gateway in a line; `withheld` are apps that get nothing now, by the reason."""
+    """The state of a gateway in one line; `withheld` counts apps that get nothing now, by reason."""
     more = "".join(f" {_sentence(each)}" for each in others)
     if unpaid is not None:
         return f"Nothing leaves: no draw can be paid for. {_sentence(unpaid)}{more}"

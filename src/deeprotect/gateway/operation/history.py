@@ -1,6 +1,6 @@
-"""What happened in each minute of the last day, in the ledger's database: bounded, and there after a restart.
+"""Per-minute counts of the last day, in the ledger's database: bounded, and surviving a restart.
 
-Sums over all streams and people; no row names any. Each gateway writes its own, ε comes from the ledger they share.
+Sums over all streams and people, without names. Each gateway writes its own rows; ε comes from the shared ledger.
 """
 
 from collections import deque
@@ -18,14 +18,14 @@ from deeprotect.release.ledger.people import prices_in
 
 MINUTE = 60 * 10**6  # microseconds
 KEPT = 25 * 60  # minutes
-MOST_UNWRITTEN = 120  # minutes that wait for a database which cannot take them
+MOST_UNWRITTEN = 120  # minutes kept while the database is unavailable
 _LOCK = "deeprotect: history"
-_STEP = 1024  # charges; in steps that grow, the newest ones are looked through
+_STEP = 1024  # charges; the newest are searched in growing steps
 _tables = sa.MetaData()
 minutes = sa.Table(
     "deeprotect_history",
     _tables,
-    sa.Column("minute", sa.BigInteger, primary_key=True, autoincrement=False),  # of UTC, counted since 1970
+    sa.Column("minute", sa.BigInteger, primary_key=True, autoincrement=False),  # UTC minutes since 1970
     sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),  # of the gateway
     sa.Column("windows", sa.BigInteger, nullable=False),
     sa.Column("refused", sa.BigInteger, nullable=False),
@@ -35,13 +35,13 @@ spent = sa.Table(
     "deeprotect_history_spent",
     _tables,
     sa.Column("minute", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("epsilon", sa.Float, nullable=False),  # of all people's draws; for looking at, accounts are in the ledger
+    sa.Column("epsilon", sa.Float, nullable=False),  # of all people's draws; for display only
 )
 
 
 @dataclass(frozen=True)
 class Minute:
-    """One minute, of all gateways together."""
+    """One minute of all gateways together."""
 
     number: int
     windows: int
@@ -51,7 +51,7 @@ class Minute:
 
 
 class History:
-    """Of one gateway; to be asked every second or so to keep what is over."""
+    """History of one gateway; call `keep` about every second."""
 
     def __init__(self, database: Database, metrics: Metrics, *, place: int = 0, clock: Clock = utc_now) -> None:
         self._database, self._metrics, self._place, self._clock = database, metrics, place, clock
@@ -62,7 +62,7 @@ class History:
                 _tables.create_all(connection)
 
     def keep(self, *, closing: bool = False) -> None:
-        """The minute that is over; when closing, also what there is of this one."""
+        """Store the last complete minute; when closing, also the current one."""
         now = self._now()
         if now != self._minute or closing:
             self._unwritten.append(self._take())
@@ -74,14 +74,14 @@ class History:
         return microseconds(self._clock()) // MINUTE
 
     def _take(self) -> dict[str, float]:
-        """What was counted since the last time."""
+        """Counts since the last call."""
         windows, refused = self._metrics.released(), self._metrics.refused()
         row = {"windows": windows - self._windows, "refused": refused - self._refused}
         self._windows, self._refused = windows, refused
         return {"minute": self._minute, "place": self._place, **row, "delay": self._metrics.take_longest()}
 
     def _write(self, now: int) -> None:
-        """Added to what a gateway wrote that ran in this place in the same minute."""
+        """Add to the row of a gateway that ran in this place in the same minute."""
         with self._database.writing(_LOCK) as connection:
             for row in self._unwritten:
                 named = sa.and_(minutes.c.minute == row["minute"], minutes.c.place == row["place"])
@@ -91,7 +91,7 @@ class History:
                     row = row | sums | {"delay": max(row["delay"], before.delay)}
                     connection.execute(sa.delete(minutes).where(named))
                 connection.execute(sa.insert(minutes).values(**row))
-            # Charges of a minute may be committed a little later: the last one is added up again.
+            # Charges of a minute may be committed a little later, so the last one is summed again.
             written = {int(row["minute"]) for row in self._unwritten}
             for minute in sorted(written | {each - 1 for each in written}):
                 epsilon = _epsilon(connection, minute * MINUTE)
@@ -124,9 +124,9 @@ def read(database: Database, *, since: int) -> Sequence[Minute]:
 
 
 def _epsilon(connection: sa.Connection, start: int) -> float:
-    """ε of all draws that were paid in a minute; those without an LDP bound have none to add.
+    """ε of all draws paid in a minute; those without an LDP bound add nothing.
 
-    No index is by time alone: charges are numbered as they come, so that the newest ones are enough.
+    There is no index by time alone, but charges are numbered in order, so searching the newest is enough.
     """
     newest = connection.execute(sa.select(sa.func.max(charges.c.id))).scalar() or 0
     step, before = _STEP, newest

@@ -1,4 +1,4 @@
-"""How long a message has to wait in this process, and whether one more may come in: what waits is bounded in time."""
+"""The delay of messages in this process, and a limit on it: the waiting time is bounded."""
 
 import asyncio
 import time
@@ -6,21 +6,21 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-LAG_SECONDS = 0.1  # between two looks at how late the event loop is
-RECENT_SECONDS = 1.0  # that a wait counts after it was over
+LAG_SECONDS = 0.1  # between two measurements of the event loop's lag
+RECENT_SECONDS = 1.0  # that a wait counts after it has ended
 REFUSING_SECONDS = 5.0  # that the last refusal counts
 
 
 class Waits:
-    """The longest of what waits now, and of what waited just before."""
+    """The longest of the current and recent waits."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._over: deque[tuple[float, float]] = deque(maxlen=1024)  # when it was over, and how long it was
+        self._over: deque[tuple[float, float]] = deque(maxlen=1024)  # end and length of each wait
         self._begun: dict[object, float] = {}
 
     def begin(self) -> Callable[[], None]:
-        """Something waits from now on, until what this gives is called."""
+        """Start a wait; call the result to end it."""
         key = object()
         self._begun[key] = self._now()
 
@@ -52,7 +52,7 @@ class Waits:
 
 
 class Load:
-    """A message waits for the event loop, for the thread that reads, and for the batch before its own."""
+    """A message waits for the event loop, for the parsing thread, and for the batch before its own."""
 
     def __init__(self, most: float, *, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._now = most, now
@@ -61,11 +61,11 @@ class Load:
 
     @property
     def delay(self) -> float:
-        """Seconds that a message which comes now would wait, going by what others do."""
+        """Expected waiting time, in seconds, of a message that arrives now, judging by others."""
         return self.loop.longest + self.reading.longest + self.releasing.longest
 
     def refusal(self) -> str | None:
-        """Why one more message may not come in; half of the bound is left for what is on its way."""
+        """Why another message is refused; half of the bound is reserved for messages on their way."""
         if (delay := self.delay) <= self._most / 2:
             return None
         self._refused = self._now()
@@ -73,13 +73,13 @@ class Load:
 
     @property
     def trouble(self) -> str | None:
-        """While messages are refused, and a few seconds longer."""
+        """The problem while messages are refused, and for a few seconds afterwards."""
         if self._now() - self._refused >= REFUSING_SECONDS and self.delay <= self._most / 2:
             return None
         return "overloaded: messages are refused; start a second gateway, or send less"
 
     async def watch(self, tell: Callable[[str | None], None]) -> None:
-        """How late the event loop is, until it is cancelled: a socket that has something to say waits as long."""
+        """Measure the event loop's lag, until cancelled: a socket with new data waits as long."""
         while True:
             due = self._now() + LAG_SECONDS
             await asyncio.sleep(LAG_SECONDS)

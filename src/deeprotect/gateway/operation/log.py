@@ -15,16 +15,16 @@ from typing import Any
 from deeprotect.errors import printable
 
 unkept: deque[tuple[datetime, str, dict[str, Any]]] = deque(maxlen=1000)
-"""Events that are not in the list of the console yet: the database may be what fails."""
+"""Events not yet stored for the console; the database may be what fails."""
 
 
 def event(what: str, **facts: Any) -> None:
-    """Something that an operator may want to know."""
+    """Log an event for the operator."""
     now = datetime.now(UTC)
     line = {"time": now.isoformat(timespec="milliseconds"), "event": what}
     shown = {name: printable(value, 300) if isinstance(value, str) else value for name, value in facts.items()}
     unkept.append((now, what, shown))
-    with suppress(OSError, ValueError):  # a full disk or a closed pipe stops the log, and nothing else
+    with suppress(OSError, ValueError):  # a full disk or a closed pipe stops only the log
         print(json.dumps(line | shown, ensure_ascii=True), file=sys.stderr, flush=True)
 
 
@@ -32,7 +32,7 @@ _said: dict[str, float] = {}
 
 
 def event_seldom(what: str, **facts: Any) -> None:
-    """Something that may be so for every batch: said once a second at most."""
+    """Log an event that may recur with every batch, at most once a second."""
     now = time.monotonic()
     if now - _said.get(what, -1.0) >= 1.0:
         _said[what] = now
@@ -40,13 +40,13 @@ def event_seldom(what: str, **facts: Any) -> None:
 
 
 class Trouble:
-    """Something that may last: told when it begins, when its reason changes, and when it is over."""
+    """A lasting problem, logged when it begins, when its reason changes, and when it ends."""
 
     def __init__(self, begins: str, over: str, *, reason: str | None = None) -> None:
         self._begins, self._over, self._reason = begins, over, reason
 
     def tell(self, reason: str | None, **facts: Any) -> None:
-        """None: there is none now."""
+        """Report the current reason; None if there is no problem."""
         if reason == self._reason:
             return
         self._reason = reason
@@ -55,7 +55,7 @@ class Trouble:
 
 @asynccontextmanager
 async def beside(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """While something else is done: what goes wrong in it is told by whoever does it."""
+    """Run coroutines in the background; each reports its own errors."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield
@@ -66,14 +66,14 @@ async def beside(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
 
 
 def failure(what: str, error: BaseException) -> None:
-    """Something that nobody foresaw: its kind and its place, never its words, which may quote a sample."""
+    """Log an unforeseen error: its type and place, but not its text, which may quote a sample."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename.rpartition('deeprotect/')[2]}:{frames[-1].lineno}" if frames else ""
     event(what, kind=type(error).__name__, place=place)
 
 
 class JsonHandler(logging.Handler):
-    """Lines of the server itself, in the same form; of an exception only its kind."""
+    """Log records of the server in the same form; only the type of an exception."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and record.exc_info[1] is not None:
@@ -94,4 +94,4 @@ LOGGING: dict[str, Any] = {
         "mqtt": {"handlers": ["json"], "level": "WARNING", "propagate": False},
     },
 }
-"""For uvicorn: no line for each request, because addresses hold tokens."""
+"""uvicorn's logging configuration, without a line per request, because addresses contain tokens."""

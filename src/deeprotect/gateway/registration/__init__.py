@@ -1,1 +1,1 @@
-"""Who may send and who may have what."""
+"""Registration of devices, apps and people."""

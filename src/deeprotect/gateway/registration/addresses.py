@@ -1,6 +1,6 @@
-"""What stands in an address: unguessable tokens, each with its stream's shard at the front; where apps are posted to.
+"""Addresses and tokens: unguessable tokens that begin with their stream's shard; apps' addresses.
 
-By the shard a reverse proxy brings a device and its apps to the same one of several gateways without asking anybody.
+From the shard alone, a reverse proxy finds the gateway that serves a device and its apps.
 """
 
 import hashlib
@@ -16,20 +16,20 @@ SHARDS = 1 << 12
 
 
 def shard_of(stream: str) -> str:
-    """Three hexadecimal digits of the same hash."""
+    """The first three hexadecimal digits of a hash of the name."""
     return f"{phase_of(stream) * SHARDS // MOST_PHASE:03x}"
 
 
 @dataclass(frozen=True)
 class GatewayPlace:
-    """One gateway among all that share a ledger; each has a range of shards, as large as any other's."""
+    """One gateway among all on a ledger; each has an equal range of shards."""
 
     index: int = 0
     count: int = 1
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """As an operator writes it: 1/2 is the first of two."""
+        """Parse an operator's notation: 1/2 is the first of two."""
         number, _, count = text.partition("/")
         if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= SHARDS):
             raise InputError(f"--shard {printable(text)}: write which of how many gateways this is, like 1/2")
@@ -49,19 +49,19 @@ TOKEN_BYTES = 32
 
 
 def new_token(stream: str | None = None) -> str:
-    """For an address or a header: 256 bits from the operating system, after the shard of the stream that it is for."""
+    """A token for an address or a header: 256 random bits, after the shard of its stream."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
     return secret if stream is None else f"{shard_of(stream)}.{secret}"
 
 
 def bearer_token(header: str, *kinds: str) -> str | None:
-    """The token in a header `Authorization: Bearer TOKEN`, or of another kind that is asked for."""
+    """The token in a header `Authorization: Bearer TOKEN`, or of another given kind."""
     kind, _, token = header.partition(" ")
     return token.strip() if kind.lower() in (kinds or ("bearer",)) else None
 
 
 def token_hash(token: str) -> bytes:
-    """What is stored. A plain hash does: nobody can try 2^256 tokens, as they could try passwords."""
+    """The stored form of a token. A plain hash is enough, because no one can try 2^256 tokens."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -69,7 +69,7 @@ _LONGEST = 2000
 
 
 def check_address(address: str) -> str:
-    """An address to post to, or one line on what is wrong; it may hold a secret and is not repeated."""
+    """Check an address to post to; the error does not repeat it, because it may contain a secret."""
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -82,7 +82,7 @@ def check_address(address: str) -> str:
 
 
 def shown_address(address: str) -> str:
-    """For lists and pages: the host, without user, path and query, for any of them may be a secret."""
+    """An address for display: only the host, because user, path and query may be secret."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return printable(f"{parts.scheme}://{host}{'/…' if parts.path.strip('/') or parts.query else ''}")

@@ -1,7 +1,7 @@
-"""Many devices, apps and people at once: all of a request or nothing of it, and what is there already stays as it is.
+"""Bulk registration of devices, apps and people: all or nothing, leaving existing entries unchanged.
 
-Tokens are stored as hashes, so what was registered before is answered without one. Whoever lost the answer asks for new
-ones, and the old ones end.
+Tokens are stored as hashes, so existing entries are answered without one. If an answer was lost, the caller can request
+new tokens, which end the old ones.
 """
 
 import json
@@ -40,7 +40,7 @@ Key = TypeVar("Key")
 
 
 class DeviceEntry(Section):
-    """What sends one stream of one person; without a person, the stream is one of its own."""
+    """A device that sends one stream of one person; without a person, the stream counts as a person of its own."""
 
     stream: Name
     person: Name | None = None
@@ -52,7 +52,7 @@ class DeviceEntry(Section):
 
 
 class AppEntry(Section):
-    """Who gets one stream through one bundle that is served."""
+    """An app that receives one stream through a served bundle."""
 
     name: Name
     stream: Name
@@ -62,14 +62,14 @@ class AppEntry(Section):
 
 
 class AppName(Section):
-    """An app is called by its stream and its name."""
+    """An app, identified by its stream and name."""
 
     name: Name
     stream: Name
 
 
 class Registration(Section):
-    """`people` get the address of a page of their own. `new_tokens`: also for those who are registered already."""
+    """A registration; `people` get addresses of their own pages. `new_tokens` also replaces existing tokens."""
 
     devices: Annotated[tuple[DeviceEntry, ...], Field(max_length=MOST)] = ()
     apps: Annotated[tuple[AppEntry, ...], Field(max_length=MOST)] = ()
@@ -78,7 +78,7 @@ class Registration(Section):
 
 
 class Revocation(Section):
-    """With a device, all apps of its stream are revoked; `people` lose the address of their page and nothing else."""
+    """A revocation; with a device, all its apps are revoked; `people` lose only the addresses of their pages."""
 
     devices: Annotated[tuple[Name, ...], Field(max_length=MOST)] = ()
     apps: Annotated[tuple[AppName, ...], Field(max_length=MOST)] = ()
@@ -86,7 +86,7 @@ class Revocation(Section):
 
 
 class RegisteredDevice(Section):
-    """Its token, if it has a new one: the device sends to /in/TOKEN."""
+    """The device's token, if it has a new one, for /in/TOKEN."""
 
     stream: str
     person: str
@@ -95,7 +95,7 @@ class RegisteredDevice(Section):
 
 
 class RegisteredApp(Section):
-    """Its token, if it has a new one: for /out."""
+    """The app's token, if it has a new one, for /out."""
 
     name: str
     stream: str
@@ -104,7 +104,7 @@ class RegisteredApp(Section):
 
 
 class RegisteredPerson(Section):
-    """Their token, if they have a new one: their page is /me/TOKEN."""
+    """The person's token, if they have a new one, for /me/TOKEN."""
 
     person: str
     state: State
@@ -112,7 +112,7 @@ class RegisteredPerson(Section):
 
 
 class Registered(Section):
-    """In the order of the request."""
+    """Results in the order of the request."""
 
     devices: list[RegisteredDevice]
     apps: list[RegisteredApp]
@@ -120,7 +120,7 @@ class Registered(Section):
 
 
 class Revoked(Section):
-    """How many were good until now."""
+    """Numbers of revoked entries that were valid."""
 
     devices: int
     apps: int
@@ -128,7 +128,7 @@ class Revoked(Section):
 
 
 def read_registration(body: bytes) -> Registration:
-    """A mistake is told in one line, which says where it is."""
+    """Parse a registration; an error is one line that names the place."""
     return _read(body, Registration)
 
 
@@ -146,7 +146,7 @@ def _read(body: bytes, kind: type[Asked]) -> Asked:
 
 
 def register(known: Registry, asked: Registration) -> Registered:
-    """All of it, or nothing and a line that says what is in the way."""
+    """Register everything, or raise an error that names the conflict."""
     _check_once((each.stream for each in asked.devices), "stream '{}' is named twice")
     _check_once((f"{each.name}' of '{each.stream}" for each in asked.apps), "app '{}' is named twice")
     _check_once(asked.people, "person '{}' is named twice")
@@ -160,7 +160,7 @@ def register(known: Registry, asked: Registration) -> Registered:
 
 
 def revoke(known: Registry, asked: Revocation) -> Revoked:
-    """What was revoked before is no mistake: it may be asked for again."""
+    """Revoke entries; those already revoked are ignored, so that a request can be repeated."""
     with known.database.writing(LOCK) as connection:
         bulk = _Bulk(connection, now=microseconds(known.clock()), renews=False)
         found = bulk.revoke(asked)
@@ -169,7 +169,7 @@ def revoke(known: Registry, asked: Revocation) -> Revoked:
 
 
 class _Bulk:
-    """One transaction: what is valid is read once, and all rows are written at its end."""
+    """One transaction: reads everything valid once, and writes all rows at its end."""
 
     def __init__(self, connection: Connection, *, now: int, renews: bool) -> None:
         self._connection, self._now, self._renews = connection, now, renews
@@ -257,7 +257,7 @@ class _Bulk:
         return Revoked(devices=len(senders), apps=len(getters), people=len(pages))
 
     def write(self, what: str) -> None:
-        """Rows that end, rows that are new, and that something was changed, where it was."""
+        """Write ended rows, new rows, and the fact that something changed, if it did."""
         for table, numbers in self._over.items():
             if numbers:
                 ending = update(table).where(table.c.id == bindparam("number")).values(revoked=self._now)
@@ -272,17 +272,17 @@ class _Bulk:
             record(self._connection, what, at=self._now, **facts)
 
     def _token(self, table: Table, there: list[Row[Any]], **columns: Any) -> tuple[State, str | None]:
-        """A new one for who has none, and for all where that is asked for; those before it end."""
+        """A new token for an entry without one, or for all if requested; earlier tokens end."""
         if there and not self._renews:
             return "unchanged", None
         token = new_token(columns.get("stream"))
-        created = there[-1].created if there else self._now  # it is the same app, whose draws go on
+        created = there[-1].created if there else self._now  # the same app, whose draws continue
         self._over[table] += [row.id for row in there]
         self._new[table].append({**columns, "created": created, "token_hash": token_hash(token)})
         return ("new token" if there else "registered"), token
 
     def _valid(self, table: Table, key: Callable[[Row[Any]], Key]) -> dict[Key, list[Row[Any]]]:
-        """Rows by what they are called; two while a token that was rotated is still good."""
+        """Rows by key; two while a rotated token is still valid."""
         found: dict[Key, list[Row[Any]]] = {}
         asked = select(table).where(tables.is_valid(table, self._now)).order_by(table.c.id)
         for row in self._connection.execute(asked):

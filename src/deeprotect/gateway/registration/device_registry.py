@@ -1,4 +1,4 @@
-"""Who may send, who may have what, and for whom nothing is drawn now; tokens are stored as hashes."""
+"""The registry of devices and apps, and of people for whom nothing is drawn; tokens are stored as hashes."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -42,7 +42,7 @@ _LINKS = {"person": "address of a person's page", "metrics": "token for metrics"
 
 @dataclass(frozen=True)
 class Device:
-    """What sends one stream of one person; `sensors` says how its messages are read."""
+    """A device that sends one stream of one person; `sensors` says how to read its messages."""
 
     stream: str
     person: str
@@ -51,30 +51,30 @@ class Device:
 
     @property
     def topic(self) -> str | None:
-        """Of a broker, where it sends to one that is not the gateway's own."""
+        """Its own broker topic, if it has one."""
         return self.sensors.get("topic")
 
 
 @dataclass(frozen=True)
 class App:
-    """Who gets one stream through one bundle; `push` is where to, if it does not come and fetch."""
+    """An app that receives one stream through one bundle; `push` is its address, unless it fetches windows."""
 
     name: str
     stream: str
     bundle: str
     created: datetime
     push: str | None = None
-    form: Form | None = None  # None: as receivers of Sensor Logger expect it, and rows for those that fetch
+    form: Form | None = None  # None: Sensor Logger's form for pushes, rows for fetches
 
     @cached_property
     def key(self) -> str:
-        """Another one when it was revoked and registered again under the same name."""
+        """Differs after an app was revoked and registered again under the same name."""
         return f"{self.name}\n{self.created.isoformat()}"
 
 
 @dataclass(frozen=True)
 class Halt:
-    """Nothing is drawn for a person: for good, or until they go on, or until a time."""
+    """Draws for a person are stopped: permanently, until the person resumes, or until a time."""
 
     stopped: bool
     since: datetime
@@ -86,7 +86,7 @@ class Halt:
 
 @dataclass(frozen=True)
 class Known:
-    """All that is valid at one moment, by the hash of its token; a rotated token ends at its time in `until`."""
+    """Everything valid at one moment, by the hash of its token; a rotated token expires at its time in `until`."""
 
     devices: dict[bytes, Device]
     apps: dict[bytes, App]
@@ -95,7 +95,7 @@ class Known:
 
 
 class Registry:
-    """Devices, apps and people in the ledger's own database; many processes may hold it at once."""
+    """Devices, apps and people in the ledger's database, which many processes may use at once."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self.database, self.clock = database, clock
@@ -105,7 +105,7 @@ class Registry:
 
     @classmethod
     def existing(cls, address: str) -> Self:
-        """Of a gateway that has been started; in the wrong folder nothing is made."""
+        """The registry of a gateway that has been started; never creates one."""
         if "://" not in address and not Path(address).exists():
             raise InputError(_NO_GATEWAY.format(printable(address, 200)))
         database = Database.existing(address)
@@ -115,10 +115,10 @@ class Registry:
         return cls(database)
 
     def add_device(self, stream: str, *, person: str | None = None, sensors: dict[str, Any] | None = None) -> str:
-        """Its token, shown this once."""
+        """Register a device; returns its token, which is shown once."""
         owner = stream if person is None else person
         check_names([stream, owner], "the name of a stream or a person")
-        settings = SensorSettings.of(sensors or {})  # a mistake is told now, and not with every message
+        settings = SensorSettings.of(sensors or {})  # report mistakes now, not with every message
         columns = {"stream": stream, "person": owner, "sensors": json.dumps(sensors or {})}
         with self.database.writing(LOCK) as connection:
             known = connection.execute(select(channels.c.channel).distinct()).scalars().all()
@@ -139,7 +139,7 @@ class Registry:
             return self._add(connection, devices, **columns)
 
     def add_app(self, name: str, *, stream: str, bundle: str, push: str | None = None, form: Form | None = None) -> str:
-        """Its token, shown this once; good for this stream and this bundle, which is among those that are served."""
+        """Register an app for a stream and a served bundle; returns its token, which is shown once."""
         check_names([name, stream, bundle], "the name of an app, a stream or a bundle")
         if push is not None:
             check_address(push)
@@ -159,7 +159,7 @@ class Registry:
             return self._add(connection, apps, **columns)
 
     def serve(self, gateway: str, bundles: Collection[str], names: Collection[str] = ()) -> None:
-        """The bundles of a gateway that starts and their channels: apps and devices are registered for those."""
+        """Record the bundles of a starting gateway and their channels, for registrations."""
         with self.database.writing(LOCK) as connection:
             for table, column, own in ((served, "bundle", bundles), (channels, "channel", names)):
                 connection.execute(delete(table).where(table.c.gateway == gateway))
@@ -167,7 +167,7 @@ class Registry:
                     connection.execute(insert(table), [{"gateway": gateway, column: name} for name in own])
 
     def rotate(self, stream: str, *, app: str | None = None, overlap: timedelta) -> str:
-        """A new token for a device or an app, shown this once; those before it are good for a while longer."""
+        """A new token for a device or an app, shown once; earlier tokens stay valid for a while."""
         table, named = (devices, {"stream": stream}) if app is None else (apps, {"stream": stream, "name": app})
         end = microseconds(self.clock() + overlap)
         over = {"until": end} if overlap else {"revoked": end}
@@ -182,7 +182,7 @@ class Registry:
             return self._add(connection, table, **same)
 
     def revoke_device(self, stream: str) -> None:
-        """And with it all apps of its stream."""
+        """Revoke a device and all apps of its stream."""
         with self.database.writing(LOCK) as connection:
             if not self._end(connection, devices, stream=stream):
                 raise InputError(_missing(stream, None))
@@ -196,7 +196,7 @@ class Registry:
             self._changed(connection, "app revoked", stream=stream, app=name)
 
     def new_link(self, kind: LinkKind, name: str = "") -> str:
-        """For a person's own page, or for reading metrics; shown this once, and the one before ends."""
+        """A token for a person's own page, or for reading metrics, shown once; it replaces the previous one."""
         with self.database.writing(LOCK) as connection:
             if kind == "person" and not self._valid(connection, devices, person=name):
                 raise InputError(_NOBODY.format(printable(name)))
@@ -207,7 +207,7 @@ class Registry:
     def revoke_link(self, kind: LinkKind, name: str = "") -> None:
         with self.database.writing(LOCK) as connection:
             if not self._end(connection, links, kind=kind, name=name):
-                raise InputError(f"there is no such link; make one with `deeprotect gateway register {kind}`")
+                raise InputError(f"there is no such link; make one with `deeprotect gateway token {kind}`")
             self._changed(connection, f"{_LINKS[kind]} revoked", person=name or None)
 
     def has_link(self, kind: LinkKind, name: str = "") -> bool:
@@ -221,7 +221,7 @@ class Registry:
         return None if row is None else row.name
 
     def halt(self, person: str, *, stop: bool, until: datetime | None = None) -> None:
-        """From now on nothing is drawn for a person: for good, or for a while; a stop is no pause any more."""
+        """Stop draws for a person, permanently or for a while; a stop replaces a pause."""
         end = None if until is None else microseconds(until)
         row = {"person": person, "stopped": int(stop), "since": self._now(), "until": end}
         with self.database.writing(LOCK) as connection:
@@ -231,7 +231,7 @@ class Registry:
                 self._changed(connection, "stopped by the person" if stop else "paused by the person", person=person)
 
     def resume(self, person: str, *, by_operator: bool = False) -> bool:
-        """Drawn for again; what was stopped, only the operator starts. Whether there was anything to resume."""
+        """Resume draws; only the operator can end a stop. Returns whether there was anything to resume."""
         allowed = halts.c.stopped <= int(by_operator)
         with self.database.writing(LOCK) as connection:
             halted = bool(connection.execute(delete(halts).where(halts.c.person == person, allowed)).rowcount)
@@ -240,18 +240,19 @@ class Registry:
         return halted
 
     def confirm_clock(self) -> None:
-        """The operator says that this machine's clock is right: gateways that withhold because it jumped go on."""
+        """Record the operator's confirmation of this machine's clock: gateways that withhold because of a jump
+        continue."""
         with self.database.writing(LOCK) as connection:
             record(connection, CLOCK_CONFIRMED, at=self._now())
 
     def new_admin(self) -> str:
-        """The admin's token, shown this once; it replaces the one before."""
+        """A new admin token, shown once; it replaces the previous one."""
         with self.database.writing(LOCK) as connection:
             connection.execute(admins.delete())
             return self._new_admin(connection)
 
     def first_admin(self) -> str | None:
-        """The same where there is none yet: of several gateways that start at once, one makes it and says it."""
+        """The first admin token, if there is none yet; of several gateways that start at once, one creates it."""
         with self.database.writing(LOCK) as connection:
             return None if connection.execute(select(admins.c.id)).first() else self._new_admin(connection)
 
@@ -267,7 +268,7 @@ class Registry:
             return connection.execute(asked).one_or_none() is not None
 
     def known(self) -> Known:
-        """Everything that was not revoked, at one moment; the same object as long as nothing changes."""
+        """Everything valid at one moment; the same object as long as nothing changes."""
         with self.database.reading() as connection:
             changes = connection.execute(select(registry.c.changes)).scalar_one()
             if self._read is None or self._read[0] != changes:
@@ -288,20 +289,20 @@ class Registry:
         return token
 
     def _end(self, connection: Connection, table: Table, **named: str) -> bool:
-        """Whether there was anything to revoke: what is revoked stays so, with the time at which it was."""
+        """Revoke rows; returns whether any were valid. Revoked rows stay, with their time."""
         return bool(
             connection.execute(update(table).where(self._is(table, named)).values(revoked=self._now())).rowcount
         )
 
     def _is(self, table: Table, named: dict[str, Any]) -> ColumnElement[bool]:
-        """Good now, and called so."""
+        """Condition: valid now, with this name."""
         return and_(tables.is_valid(table, self._now()), *(table.c[column] == value for column, value in named.items()))
 
     def _valid(self, connection: Connection, table: Table, **named: Any) -> Sequence[Row[Any]]:
         return connection.execute(select(table).where(self._is(table, named)).order_by(table.c.id)).all()
 
     def _changed(self, connection: Connection, what: str, **facts: str | None) -> None:
-        """So that who has read it reads it again, and who asks what happened is told."""
+        """Record a change, so that readers of the registry reread it, and as an event."""
         connection.execute(update(registry).values(changes=registry.c.changes + 1))
         record(connection, what, at=self._now(), **facts)
 
@@ -314,7 +315,7 @@ def _missing(stream: str, app: str | None) -> str:
 
 
 def _owner(connection: Connection, stream: str) -> str | None:
-    """Whose stream it is in the ledger, where it stays with the person that it began with."""
+    """The person whose stream it is in the ledger, which never changes."""
     person: str | None = connection.execute(select(streams.c.person).where(streams.c.name == stream)).scalar()
     return person
 

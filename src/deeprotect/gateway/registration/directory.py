@@ -1,4 +1,4 @@
-"""The registry as the gateway sees it: read once in a while, asked all the time."""
+"""The gateway's cached view of the registry."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,27 +11,27 @@ from deeprotect.gateway.registration.addresses import token_hash
 from deeprotect.gateway.registration.device_registry import App, Device, Halt, Known, Registry
 
 REFRESH_SECONDS = 1.0
-NEWCOMER_SECONDS = 0.1  # between two readings for those who are not known; whoever tries tokens gets no more
+NEWCOMER_SECONDS = 0.1  # least time between rereads for unknown tokens
 Found = TypeVar("Found")
 
 
 class Directory:
-    """Who may send and who may have what; what was revoked is gone with the next reading, a second later at most."""
+    """Valid devices and apps; revocations take effect within a second, with the next reread."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._refreshing = registry, Lock()
-        self._next: asyncio.Task[None] | None = None  # a reading that has not begun
+        self._next: asyncio.Task[None] | None = None  # a pending reread
         self._use(registry.known())
 
     def refresh(self) -> None:
-        """Read it again; when that fails, what was known stays, and no draw can be paid for."""
-        with self._refreshing:  # else an older reading could replace a newer one, and bring back what was revoked
+        """Reread the registry; if that fails, the old state stays, and no draw can be paid for."""
+        with self._refreshing:  # so that an older result cannot replace a newer one and undo a revocation
             known = self._registry.known()
             if known is not self._known:
                 self._use(known)
 
     async def newest(self, look: Callable[[], Found | None]) -> Found | None:
-        """What is known; where it is nothing, the registry is read again first: somebody may have come just now."""
+        """Look something up; if it is unknown, reread the registry first, because it may be new."""
         if (found := look()) is not None:
             return found
         if self._next is None or self._next.done():
@@ -40,7 +40,7 @@ class Directory:
         return look()
 
     async def _read_soon(self) -> None:
-        """One reading for all who ask meanwhile; who asks after it has begun waits for the next."""
+        """One reread for all current requests; later requests wait for the next."""
         await asyncio.sleep(NEWCOMER_SECONDS)
         self._next = None
         with suppress(DeeprotectError):
@@ -59,7 +59,7 @@ class Directory:
         return self._topics.get(topic)
 
     def apps_of(self, stream: str) -> Sequence[App]:
-        """That get it now: none while its person has halted it."""
+        """Apps that receive the stream now; none while its person has paused or stopped."""
         device = self._devices.get(stream)
         return () if device is not None and self.halt_of(device.person) else self.registered(stream)
 
@@ -80,7 +80,7 @@ class Directory:
         return list(self._devices.values())
 
     def _good(self, token: str) -> bytes:
-        """What it is stored as; a rotated one is none when its time is over."""
+        """The hash of a token; a rotated one is invalid after its time."""
         stored = token_hash(token)
         end = self._known.until.get(stored)
         return stored if end is None or self._registry.clock() < end else b""
@@ -91,7 +91,7 @@ class Directory:
         for device in devices.values():
             streams.setdefault(device.person, []).append(device.stream)
         apps: dict[str, list[App]] = {}
-        for app in dict.fromkeys(known.apps.values()):  # each once, also while two tokens are good for it
+        for app in dict.fromkeys(known.apps.values()):  # each once, even while it has two valid tokens
             apps.setdefault(app.stream, []).append(app)
         self._topics = {device.topic: device for device in devices.values() if device.topic}
         self._known, self._devices, self._streams, self._apps = known, devices, streams, apps

@@ -1,4 +1,4 @@
-"""What happened, newest first: in the database, for the console and for whoever asks; the newest few thousand."""
+"""Events for operators, newest first, in the database: the newest few thousand."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _LOCK = "deeprotect: events"
 
 @dataclass(frozen=True)
 class OperatorEvent:
-    """Something that an operator may want to know; `facts` name streams, people and apps, never samples or tokens."""
+    """An event; `facts` name streams, people and apps, never samples or tokens."""
 
     at: datetime
     what: str
@@ -30,13 +30,13 @@ class OperatorEvent:
 
 
 def record(connection: Connection, what: str, *, at: int, **facts: Any) -> None:
-    """In the transaction of what happened; `at` in microseconds of UTC since 1970."""
+    """Record an event in the transaction that causes it; `at` in microseconds of UTC since 1970."""
     told = {name: value for name, value in facts.items() if value is not None}
     connection.execute(insert(events).values(at=at, what=what, facts=json.dumps(told, ensure_ascii=False)))
 
 
 def keep(database: Database, happened: Sequence[OperatorEvent]) -> None:
-    """All of them, in one transaction; the oldest make way."""
+    """Store events in one transaction, and remove the oldest."""
     if not happened:
         return
     with database.writing(_LOCK) as connection:
@@ -47,7 +47,7 @@ def keep(database: Database, happened: Sequence[OperatorEvent]) -> None:
 
 
 def read(database: Database, *, most: int, skip: int = 0, about: str = "") -> Sequence[OperatorEvent]:
-    """The newest that hold a text, whatever they are about."""
+    """The newest events that contain a text."""
     asked = select(events).order_by(events.c.at.desc(), events.c.id.desc()).limit(most).offset(skip)
     if about:
         asked = asked.where(

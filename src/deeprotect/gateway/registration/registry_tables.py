@@ -1,4 +1,4 @@
-"""Tables of the registry, beside the ledger's in one database: who sends, who gets what, who looks, what happened."""
+"""Database tables of the registry, in the ledger's database: devices, apps, links, halts, events."""
 
 import sqlalchemy as sa
 
@@ -9,13 +9,13 @@ devices = sa.Table(
     "deeprotect_devices",
     _tables,
     sa.Column("id", _Id, primary_key=True),
-    sa.Column("stream", sa.Text, nullable=False),  # the ledger's name for what it sends
+    sa.Column("stream", sa.Text, nullable=False),  # the stream's name in the ledger
     sa.Column("person", sa.Text, nullable=False),
     sa.Column("token_hash", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("sensors", sa.Text, nullable=False),  # how its wire format is read; JSON
+    sa.Column("sensors", sa.Text, nullable=False),  # how to read its wire format; JSON
     sa.Column("created", sa.BigInteger, nullable=False),  # microseconds of UTC since 1970
     sa.Column("revoked", sa.BigInteger),
-    sa.Column("until", sa.BigInteger),  # its end, where it was rotated and another took its place
+    sa.Column("until", sa.BigInteger),  # its end, after a rotation
 )
 
 apps = sa.Table(
@@ -26,12 +26,12 @@ apps = sa.Table(
     sa.Column("stream", sa.Text, nullable=False),
     sa.Column("bundle", sa.Text, nullable=False),  # by the name under which the gateway serves it
     sa.Column("token_hash", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("push", sa.Text),  # where released messages are posted to
-    sa.Column("epsilon", sa.Text),  # earlier versions let these two be chosen for an app; no row that is valid has them
+    sa.Column("push", sa.Text),  # address for released messages
+    sa.Column("epsilon", sa.Text),  # chosen per app in earlier versions; no valid row has them
     sa.Column("every", sa.Integer),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("revoked", sa.BigInteger),
-    sa.Column("form", sa.Text),  # in which it gets its windows, if it does not ask for another
+    sa.Column("form", sa.Text),  # default form of its windows
     sa.Column("until", sa.BigInteger),
 )
 
@@ -67,7 +67,7 @@ halts = sa.Table(
 served = sa.Table(
     "deeprotect_served",
     _tables,
-    sa.Column("gateway", sa.Text, primary_key=True),  # where it listens: several may share a database
+    sa.Column("gateway", sa.Text, primary_key=True),  # its address; several gateways may share a database
     sa.Column("bundle", sa.Text, primary_key=True),
 )
 
@@ -77,7 +77,7 @@ channels = sa.Table(
     sa.Column("gateway", sa.Text, primary_key=True),
     sa.Column("channel", sa.Text, primary_key=True),
 )
-"""Of all bundles that a gateway serves: the names for which a device may say where it has them."""
+"""Channels of all bundles that a gateway serves, for which a device may state places."""
 
 events = sa.Table(
     "deeprotect_events",
@@ -89,11 +89,11 @@ events = sa.Table(
 )
 
 registry = sa.Table("deeprotect_registry", _tables, sa.Column("changes", sa.BigInteger, nullable=False))
-"""One row: how often devices and apps were changed, so that who has read them can tell whether to read again."""
+"""One row: the number of changes to the registry, so that readers know when to reread."""
 
 
 def is_valid(table: sa.Table, now: int) -> sa.ColumnElement[bool]:
-    """Rows whose token is good at a moment; what is revoked is so by every clock."""
+    """Condition: the token is valid at a moment; revoked ones never are."""
     ends = sa.or_(table.c.until.is_(None), table.c.until > now) if "until" in table.c else sa.true()
     return sa.and_(table.c.revoked.is_(None), ends)
 
@@ -103,7 +103,7 @@ def exists(connection: sa.Connection) -> bool:
 
 
 def create(connection: sa.Connection, *, now: int) -> None:
-    """Make the tables that are missing; the caller holds a lock."""
+    """Create the missing tables; the caller holds a lock."""
     if not exists(connection):
         _tables.create_all(connection, checkfirst=True)
         connection.execute(sa.insert(registry).values(changes=0))
@@ -112,7 +112,7 @@ def create(connection: sa.Connection, *, now: int) -> None:
         for table in (devices.name, apps.name):
             connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN until BIGINT")
         connection.exec_driver_sql(f"ALTER TABLE {apps.name} ADD COLUMN form TEXT")
-        # Such an app was given less than its bundle allows. Now it would be given more, so it is given nothing.
+        # Such an app received less than its bundle allows. Now it would receive more, so it receives nothing.
         chosen = sa.or_(apps.c.epsilon.is_not(None), apps.c.every.is_not(None))
         connection.execute(sa.update(apps).where(apps.c.revoked.is_(None), chosen).values(revoked=now))
     channels.create(connection, checkfirst=True)

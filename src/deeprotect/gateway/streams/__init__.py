@@ -1,1 +1,1 @@
-"""Live streams on the clock: readings to windows, windows to draws, draws to what leaves."""
+"""Live streams on the clock: readings to windows, windows to draws, draws to releases."""

@@ -1,7 +1,8 @@
-"""Released windows on their way to whoever subscribed, and who is there to get them: only then is anything drawn.
+"""Released windows on their way to subscribers, and the current readers, without whom nothing is drawn.
 
-A slow reader loses the oldest, and holds nobody up. What nobody was there for waits a few seconds: a reader whose
-connection broke gets it when it is back."""
+A slow reader loses the oldest windows and delays no one. A window without a reader waits a few seconds, for a reader
+whose connection broke.
+"""
 
 import asyncio
 import time
@@ -14,12 +15,12 @@ from deeprotect.gateway.registration.device_registry import App
 from deeprotect.gateway.wire.message import ReleasedWindow
 
 MOST_WAITING = 256  # windows that one reader may be behind
-KEPT_SECONDS = 5.0  # that a window waits where there is no reader
-MOST_LISTENERS = 16  # on one topic; the one that came first makes way for one more
+KEPT_SECONDS = 5.0  # that a window waits for a reader
+MOST_LISTENERS = 16  # on one topic; a further one replaces the oldest
 
 
 class Subscription(AbstractContextManager["Subscription"], AsyncIterator[ReleasedWindow]):
-    """Windows as they are released, from now on, and before them what nobody has had; to be closed."""
+    """Windows from now on, preceded by undelivered ones; must be closed."""
 
     def __init__(self, hub: "Hub", topic: Hashable, most: int, wanted: Callable[[], bool]) -> None:
         self._hub, self._topic, self._wanted = hub, topic, wanted
@@ -50,12 +51,12 @@ class Subscription(AbstractContextManager["Subscription"], AsyncIterator[Release
                 self._there.clear()
                 await self._there.wait()
             window = self._waiting.popleft()
-            if self._wanted():  # also of those that waited for a slow reader
+            if self._wanted():  # also for windows that waited for a slow reader
                 return window
 
 
 class Hub:
-    """Topics and who listens to them; only ever touched by the event loop's thread."""
+    """Topics and their subscribers; used only by the event loop's thread."""
 
     def __init__(self, lost: Callable[[], None] | None = None) -> None:
         self._lost = lost
@@ -66,7 +67,7 @@ class Hub:
     def subscribe(
         self, topic: Hashable, *, most: int = MOST_WAITING, wanted: Callable[[], bool] = lambda: True
     ) -> Subscription:
-        """`wanted` says whether a window may leave, at the moment at which it would."""
+        """Subscribe; `wanted` says at delivery whether a window may still be released."""
         subscription = Subscription(self, topic, most, wanted)
         if len(self._listeners[topic]) >= MOST_LISTENERS:
             self._listeners[topic][0].close()
@@ -81,7 +82,7 @@ class Hub:
             subscription.put(window)
 
     def keep(self, topic: Hashable, window: ReleasedWindow) -> None:
-        """Where nobody listens: for who comes next, if that is soon."""
+        """Keep a window briefly for the next subscriber."""
         kept, now = self._kept.setdefault(topic, deque(maxlen=MOST_WAITING)), time.monotonic()
         while kept and kept[0][0] < now - KEPT_SECONDS:
             kept.popleft()
@@ -104,14 +105,14 @@ class Hub:
             del self._listeners[topic]
 
     def close_where(self, is_over: Callable[[Any, float], bool]) -> None:
-        """By topic and since when: the app was revoked, its stream is another gateway's, or this one stops."""
+        """Close subscriptions by topic and start time: the app was revoked, its stream moved, or this gateway stops."""
         every = [(topic, each) for topic, some in self._listeners.items() for each in some]
         for subscription in [each for topic, each in every if is_over(topic, each.since)]:
             subscription.close()
 
 
 Kind = Literal["reads", "is brought", "looks on"]
-"""How windows get to somebody: fetched by the app, brought to where it said, or shown on a page, which is no reader."""
+"""How windows are delivered: fetched by the app, brought to it, or shown on a page, which is not a reader."""
 Topic = tuple[Kind, str, str]
 
 
@@ -120,28 +121,28 @@ def topic_of(app: App, kind: Kind = "reads") -> Topic:
 
 
 class Readers:
-    """Connections that are open, and places that took the last thing that was brought there. Nobody else counts."""
+    """Readers: open connections, and addresses and topics that accepted the last message."""
 
     def __init__(self, is_heard: Callable[[Topic], bool]) -> None:
         self._is_heard = is_heard
-        self._answering: set[str] = set()  # by the apps' keys with their streams
+        self._answering: set[str] = set()  # keys of apps with their streams
         self._wanted: set[str] = set()
 
     def is_here(self, app: App) -> bool:
         return _name(app) in self._answering or self._is_heard(topic_of(app))
 
     def are_there(self, app: App) -> bool:
-        """Whether a draw may be made; where not, somebody may want to look for a reader."""
+        """Whether a draw may be made; if not, a receiver may be searched for."""
         there = self.is_here(app)
         (self._wanted.discard if there else self._wanted.add)(_name(app))
         return there
 
     def answers(self, app: App, *, is_so: bool) -> None:
-        """An address that took what was posted, or a topic that somebody has subscribed to; or not any more."""
+        """Record whether an address accepted a message, or a topic has subscribers."""
         (self._answering.add if is_so else self._answering.discard)(_name(app))
 
     def are_wanted(self, app: App) -> bool:
-        """Whether something could have been drawn, had there been a reader."""
+        """Whether something could have been drawn with a reader."""
         return _name(app) in self._wanted and not self.is_here(app)
 
     def forget_all_but(self, apps: Collection[App]) -> None:

@@ -1,4 +1,4 @@
-"""Windows of many sessions through the engine at once; runs in one thread of its own, which alone touches ledgers."""
+"""Windows of many sessions through the engine at once, in a thread that alone uses ledgers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.release.live import release_due
 
 _Key = tuple[str, str, str, str]
-"""Stream, person, app and bundle: what an account and its price are known by."""
+"""Stream, person, app and bundle, which identify an account and its price."""
 FAILED = "nothing was released: the gateway failed"
-UNREACHABLE = "nothing is released now: the ledger that pays for it cannot be used; the operator's log says why"
+UNREACHABLE = "nothing is released now: the ledger is unavailable; the operator's log says why"
 UNREAD, UNPAID, NO_ACCOUNT, BROKEN = "nobody reads", "ledger failing", "no account", "gateway failed"
-"""Why windows do not leave, beside a gap and a spent budget."""
+"""Reasons for withholding windows, besides a gap and a spent budget."""
 
 
 @dataclass(eq=False)
 class Order:
-    """Windows of one session that one app is to get, and what came of it; `refusal` is for the person whose data it is.
+    """Windows of one session for one app, and their outcome; `refusal` is for the person whose data it is.
 
     When the session is over, its episodes end with them.
     """
@@ -39,12 +39,12 @@ class Order:
     bundle: Bundle
     windows: Sequence[ClockWindow]
     over: bool = False
-    is_read: bool = True  # somebody is there to get what is drawn
+    is_read: bool = True  # there is a reader
     is_paid: bool = False  # a draw was made for it
     released: list[ReleasedWindow] = field(default_factory=list)
     refusal: str | None = None
-    why: str = ""  # of the refusal
-    withheld: Counter[str] = field(default_factory=Counter)  # windows that do not leave, by the reason
+    why: str = ""  # reason for the refusal
+    withheld: Counter[str] = field(default_factory=Counter)  # withheld windows, by reason
 
     @property
     def key(self) -> _Key:
@@ -58,12 +58,12 @@ class Order:
         self.why, self.refusal = why, refusal
 
     def fail(self) -> None:
-        """Nobody foresaw it: none of its windows leaves."""
+        """Withhold all its windows, after an unforeseen error."""
         self.released, self.withheld = [], Counter({BROKEN: len(self.windows)})
         self.refuse(BROKEN, FAILED)
 
     def leave(self, leaving: Leaving) -> None:
-        """One window more that was released."""
+        """Add a released window."""
         session, window, channels = self.session, leaving.ticket, self.episodes.bundle.schema.names
         readings = tuple(window.with_values(leaving.window, channels))
         named = (session.stream, session.released_as, session.next_number(self.app.name), channels)
@@ -71,7 +71,7 @@ class Order:
 
 
 class Releaser:
-    """Keeps one ledger for each app and price; a session's episodes keep the bundle that it began with."""
+    """Keeps one ledger for each app and price; a session's episodes keep the bundle they started with."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database, self._clock = database, clock
@@ -79,7 +79,8 @@ class Releaser:
         self._ledgers: dict[_Key, StoredLedger] = {}
 
     def run(self, orders: Sequence[Order]) -> None:
-        """In order. When anything unforeseen happens, all episodes begin anew, and each order is tried by itself."""
+        """Run orders in sequence. After an unforeseen error, all episodes restart, and each order is tried
+        separately."""
         try:
             self._together(orders)
         except Exception as error:
@@ -90,7 +91,7 @@ class Releaser:
                 self._alone(order)
 
     def _alone(self, order: Order) -> None:
-        """What was drawn for it before is kept in the ledger, and found there again."""
+        """Run an order alone; earlier draws are in the ledger and are found there."""
         order.released, order.refusal, order.why, order.withheld = [], None, "", Counter()
         try:
             self._together([order])
@@ -100,7 +101,7 @@ class Releaser:
             order.fail()
 
     def _together(self, orders: Sequence[Order]) -> None:
-        """Whatever goes wrong for one app leaves the others alone; nothing raw leaves."""
+        """Run orders in one transaction; an app's failure does not affect others, and nothing raw is released."""
         closed = self._open_ledgers(orders)
         for order in orders:
             if order.key in closed:
@@ -120,21 +121,21 @@ class Releaser:
         order.session.episodes[order.app.key] = Episodes.by_time(bundle, ledger)
 
     def _open_ledgers(self, orders: Sequence[Order]) -> dict[_Key, DeeprotectError]:
-        """Of accounts that were not met before, all in one transaction; why not, where one cannot be used."""
+        """Open new accounts in one transaction; return reasons for those that cannot be used."""
         new = {order.key: order for order in orders if order.key not in self._ledgers}
         asked = [(Account(*key[:3]), Price.of_bundle(order.bundle)) for key, order in new.items()]
         try:
             opened = dict(
                 zip(new, StoredLedger.several(self._database, asked, clock=self._clock) if asked else (), strict=True)
             )
-        except DeeprotectError as error:  # the ledger's own trouble, and no account's
+        except DeeprotectError as error:  # a problem of the ledger, not of an account
             return dict.fromkeys(new, LedgerUnavailableError(str(error)))
         self._ledgers |= {key: each for key, each in opened.items() if isinstance(each, StoredLedger)}
         return {key: each for key, each in opened.items() if isinstance(each, DeeprotectError)}
 
 
 def release_orders(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
-    """Each with its episodes through the engine, all in one transaction."""
+    """Release each order's episodes through the engine, in one transaction."""
     for order in orders:
         order.episodes.take_by_time(order.windows, over=order.over)
     _draw(orders, entropy=entropy)
@@ -146,8 +147,8 @@ def release_orders(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
 
 
 def _draw(orders: Sequence[Order], *, entropy: SystemEntropy) -> None:
-    """Make all draws that are due and that somebody can receive; an order is told why not."""
-    first: dict[int, Order] = {}  # two orders may have the same episodes
+    """Make all due draws that have a receiver; orders record why others are not made."""
+    first: dict[int, Order] = {}  # two orders may share episodes
     for order in orders:
         first.setdefault(id(order.episodes), order)
     for order in first.values():

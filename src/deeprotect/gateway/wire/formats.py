@@ -1,6 +1,7 @@
-"""The wire formats: what is read, by what it looks like, and what is written, by name.
+"""Wire formats: input is recognised by its content, output is chosen by name.
 
-Columns of channels with one time are what producers send who are no phone app, and what apps get who are none."""
+Columns of channels with one time are the form for producers and apps other than phone apps.
+"""
 
 import json
 import time
@@ -23,7 +24,7 @@ from deeprotect.signals.ticks import Nanoseconds
 TIME = records.TIME
 Form = Literal["rows", "flat", "sensor-logger", "arrow", "line-protocol", "home-assistant"]
 USUAL: Form = "sensor-logger"
-"""What is brought to an app that was registered without a form."""
+"""Default form for apps that get windows delivered."""
 FORMS: tuple[Form, ...] = get_args(Form)
 JSON_TYPE, ARROW_TYPE = "application/json", "application/vnd.apache.arrow.stream"
 LINES_TYPE, TEXT_TYPE = "application/x-ndjson", "text/plain; charset=utf-8"
@@ -37,16 +38,16 @@ def read(
     came_ns: int | None = None,
     precision: WritePrecision | None = None,
 ) -> Message:
-    """By what it looks like, whatever its sender calls it; `came_ns` is when it came, for a device without a clock.
+    """Read a message, recognised by its content; `came_ns` is its time of arrival, for devices without a clock.
 
-    With a `precision` it is line protocol, with times in that unit, and nothing else.
+    With a `precision` it must be line protocol, with times in that unit.
     """
     came = time.time_ns() if came_ns is None else came_ns
     text, settings = strict_json.decoded(body), settings_of(sensors)
     if precision is not None:
         sent = records.from_lines(text, schema, settings, came_ns=came, precision=precision)
         return Message(sent.session, readings_of(sent.times_ns, sent.columns, schema, sensors=sensors))
-    if text.strip() in records.ABSENT:  # a topic that carries a bare state
+    if text.strip() in records.ABSENT:  # a topic with a bare state
         return Message("", ())
     if records.is_line_protocol(text):
         sent = records.from_lines(text, schema, settings, came_ns=came)
@@ -61,7 +62,7 @@ def read(
 def readings_of(
     times_ns: Nanoseconds, columns: Mapping[str, Floats], schema: Schema, *, sensors: Mapping[str, Any]
 ) -> tuple[Readings, ...]:
-    """By the sensors that the phone app would have; where a value is NaN, its sensor has no reading."""
+    """Readings by the phone app's sensors; a NaN value means no reading of its sensor."""
     groups = _groups(layout(schema, sensors), tuple(name for name in schema.names if name in columns))
     found: list[Readings] = []
     for group in groups:
@@ -72,7 +73,7 @@ def readings_of(
 
 @lru_cache(maxsize=1024)
 def _groups(known: tuple[ChannelGroup, ...], names: tuple[str, ...]) -> tuple[ChannelGroup, ...]:
-    """Each sensor that is there, and the channels that no sensor of the app has."""
+    """The sensors that occur, and the channels without a sensor in the app."""
     whole = [group for group in known if set(group.channels) <= set(names)]
     grouped = {channel for group in whole for channel in group.channels}
     rest = tuple(name for name in names if name not in grouped)
@@ -81,8 +82,8 @@ def _groups(known: tuple[ChannelGroup, ...], names: tuple[str, ...]) -> tuple[Ch
 
 
 def rows_of(window: ReleasedWindow) -> tuple[Nanoseconds, Floats]:
-    """Times and values (row, channel): at the producer's own stamps where it reads all channels at once, at the clock's
-    ticks otherwise."""
+    """Times and values (row, channel): at the producer's own stamps if it reads all channels at once, else at the
+    clock's ticks."""
     names = [name for each in window.readings for name in each.channels]
     if sorted(names) != sorted(window.channels):
         return window.times_ns, window.values
@@ -103,7 +104,7 @@ def names_of(window: ReleasedWindow) -> dict[str, Any]:
 
 
 def columns(window: ReleasedWindow) -> bytes:
-    """A list for the time and one for each channel: what `records` reads again."""
+    """A list for the time and one for each channel, which `records` can read."""
     times, values = rows_of(window)
     listed = strict_json.finite(np.ascontiguousarray(values.T) + 0.0, "released values")
     return strict_json.text(names_of(window) | {TIME: times} | dict(zip(window.channels, listed, strict=True)))
@@ -115,12 +116,12 @@ def flat(window: ReleasedWindow) -> bytes:
 
 
 def lines(window: ReleasedWindow) -> bytes:
-    """The same as line protocol."""
+    """Line protocol, one line for each reading."""
     return "\n".join(write_line(NAME, values, time) for time, values in _readings(window)).encode()
 
 
 def arrow(window: ReleasedWindow) -> bytes:
-    """A whole Arrow IPC stream of one batch; the schema's metadata are the names that `columns` has."""
+    """An Arrow IPC stream with one batch; the schema's metadata has the names in `columns`."""
     times, values = rows_of(window)
     stamp = pa.timestamp("ns", tz="UTC")
     arrays = [pa.array(times, type=pa.int64()).cast(stamp), *map(pa.array, values.T + 0.0)]
@@ -133,7 +134,7 @@ def arrow(window: ReleasedWindow) -> bytes:
 
 
 def latest(window: ReleasedWindow) -> bytes:
-    """The window's last reading, as the state of things that show one value."""
+    """The window's last reading, for displays of a single value."""
     time, values = _readings(window)[-1]
     return strict_json.text(names_of(window) | {TIME: time, **values})
 
@@ -157,12 +158,12 @@ _BY_LINES = ("flat", "line-protocol")
 
 
 def write(window: ReleasedWindow, form: Form) -> bytes:
-    """One window, whole."""
+    """One window, complete."""
     return _WRITERS[form][0](window)
 
 
 def write_messages(window: ReleasedWindow, form: Form) -> list[bytes]:
-    """The same for a broker: a form that has a line for each reading is as many messages."""
+    """Messages for a broker: forms with a line per reading become one message per reading."""
     body = write(window, form)
     return body.split(b"\n") if form in _BY_LINES else [body]
 

@@ -1,6 +1,6 @@
-"""Influx line protocol: `imu,host=a acc_x=0.1,acc_y=2i 1794866981323219180`, a reading a line; tags are not read.
+"""Influx line protocol: `imu,host=a acc_x=0.1,acc_y=2i 1794866981323219180`, one reading per line; tags are ignored.
 
-One pass from left to right, each character looked at once; a refusal quotes nothing of what was sent.
+A single pass from left to right; errors quote nothing.
 """
 
 import re
@@ -8,9 +8,9 @@ from typing import Any
 
 from deeprotect.errors import WireError
 
-NAME = "deeprotect"  # the measurement under which released values leave
+NAME = "deeprotect"  # the measurement of released values
 TEXT = '"'
-"""Stands for every field that is text or truth: no channel takes it, and nothing of it is kept."""
+"""Placeholder for text and boolean fields, which no channel uses and which are not kept."""
 _PLAIN = re.compile(r"[^\\,= \n]*")  # up to the next character that may end a name
 _QUOTED = re.compile(r'[^"\\]*')
 _VALUE = re.compile(r'[^, \n"]*')
@@ -23,7 +23,7 @@ _WRONG = "a line must be line protocol: measurement,tag=… field=0.1,field=0.2 
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:
-    """A record for each line: its fields by name, the measurement with all of them, and the time, if it has one."""
+    """A record for each line: its fields by name, the measurement with all of them, and the time, if any."""
     records: list[dict[str, Any]] = []
     place, end = 0, len(text)
     while True:
@@ -40,7 +40,7 @@ def read_lines(text: str) -> list[dict[str, Any]]:
 
 
 def _record(text: str, place: int) -> tuple[dict[str, Any], int]:
-    """The line that begins here, and where it ends."""
+    """The line that begins here, and its end."""
     name, place = _name(text, place, equals=True)
     while text[place : place + 1] == ",":
         _, place = _name(text, place + 1)
@@ -60,7 +60,7 @@ def _record(text: str, place: int) -> tuple[dict[str, Any], int]:
 
 
 def _name(text: str, place: int, *, equals: bool = False) -> tuple[str, int]:
-    """A measurement, a tag or a field, without what escapes it; a measurement may hold `=`."""
+    """A measurement, tag or field name without escapes; a measurement may contain `=`."""
     parts, begin = [], place
     while True:
         end = _PLAIN.match(text, place).end()  # type: ignore[union-attr]
@@ -80,7 +80,7 @@ def _name(text: str, place: int, *, equals: bool = False) -> tuple[str, int]:
 
 
 def _value(text: str, place: int) -> tuple[Any, int]:
-    """A number; text and truth are no readings."""
+    """A number; text and booleans are not readings."""
     if text[place : place + 1] == '"':
         return TEXT, _end_of_text(text, place + 1)
     end = _VALUE.match(text, place).end()  # type: ignore[union-attr]
@@ -94,7 +94,7 @@ def _value(text: str, place: int) -> tuple[Any, int]:
 
 
 def _end_of_text(text: str, place: int) -> int:
-    """After the closing quote; a text may go over several lines."""
+    """The position after the closing quote; a text may span several lines."""
     while True:
         end = _QUOTED.match(text, place).end()  # type: ignore[union-attr]
         here = text[end : end + 1]
@@ -106,7 +106,7 @@ def _end_of_text(text: str, place: int) -> int:
 
 
 def _time(text: str, place: int) -> tuple[dict[str, int], int]:
-    """Whole, in whatever unit; and the end of the line."""
+    """A whole number in any unit; and the end of the line."""
     end = text.find("\n", place)
     end = len(text) if end < 0 else end
     found = text[place:end].strip(" \r")
@@ -131,7 +131,7 @@ def _spaces(text: str, place: int) -> int:
 
 
 def write_line(name: str, values: dict[str, float], time: int) -> str:
-    """One reading; names are those of a policy."""
+    """Write one reading; names come from a policy."""
     fields = ",".join(f"{_escaped(key)}={float(value)!r}" for key, value in values.items())
     return f"{_escaped(name)} {fields} {time}"
 

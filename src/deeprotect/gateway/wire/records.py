@@ -1,6 +1,6 @@
-"""Messages of producers that are no phone: columns, rows, single readings, and what well-known programs send.
+"""Messages of producers other than phones: columns, rows, single readings, and formats of well-known programs.
 
-Each is brought to one shape, records of names and values, and read by one piece, which knows where each channel is.
+Each is converted to records of names and values, then read by one function that knows the place of each channel.
 """
 
 import math
@@ -19,7 +19,7 @@ from deeprotect.signals.ticks import SECOND, Nanoseconds
 
 TIME, ROWS, SESSION = "time", "rows", "session"
 _TIMES = (TIME, "timestamp", "ts")
-ABSENT = ("unavailable", "unknown")  # what Home Assistant writes where a sensor has no reading
+ABSENT = ("unavailable", "unknown")  # Home Assistant's states of a sensor without a reading
 _EPOCH_BEGINS = 2**28  # RFC 8428: smaller times of SenML count from now
 Record = dict[str, Any]
 Unit = TimeUnit | Literal["epoch"] | None
@@ -27,7 +27,7 @@ Unit = TimeUnit | Literal["epoch"] | None
 
 @dataclass(frozen=True)
 class Sent:
-    """What a message says about the channels that it has, each with a value, or NaN, for each time."""
+    """A message's readings: its channels, each with a value or NaN for each time."""
 
     session: str
     times_ns: Nanoseconds
@@ -35,14 +35,14 @@ class Sent:
 
 
 def read_text(text: str, schema: Schema, settings: SensorSettings, *, came_ns: int) -> Sent:
-    """Line protocol, or JSON of any form that is known."""
+    """Parse line protocol, or JSON in any known form."""
     if is_line_protocol(text):
         return from_lines(text, schema, settings, came_ns=came_ns)
     return from_json(strict_json.parse(text), schema, settings, came_ns=came_ns)
 
 
 def from_json(message: Any, schema: Schema, settings: SensorSettings, *, came_ns: int) -> Sent:
-    """A parsed message; fields that stand for no channel are not looked at."""
+    """Read a parsed message; fields that are not channels are ignored."""
     session = found(message, settings.fields.get(SESSION, SESSION))
     unit, records = (None, message) if settings.fields else _recognised(message, came_ns)
     return _read(records, unit, schema, settings=settings, came_ns=came_ns, session=session)
@@ -51,7 +51,7 @@ def from_json(message: Any, schema: Schema, settings: SensorSettings, *, came_ns
 def from_lines(
     text: str, schema: Schema, settings: SensorSettings, *, came_ns: int, precision: WritePrecision | None = None
 ) -> Sent:
-    """The same of line protocol. `precision`: whoever sends it says in which unit its times are."""
+    """Read line protocol; `precision` is the unit of times, if the sender states it."""
     records = list(_joined(line_protocol.read_lines(text)))
     if precision is not None and settings.time != "arrival":
         settings = settings.model_copy(update={"time": None})
@@ -60,13 +60,13 @@ def from_lines(
 
 
 def is_line_protocol(text: str) -> bool:
-    """What begins like no JSON: a name, or a comment."""
+    """Whether a text cannot be JSON: it begins with a name or a comment."""
     start = text.lstrip()[:1]
     return bool(start) and (start.isalpha() or start in "_#/\\") and text.strip() not in ("true", "false", "null")
 
 
 def found(value: Any, place: str) -> Any:
-    """What is at `payload.ax`; where a list is on the way, a list of what is in each. None where there is nothing."""
+    """The value at a path such as `payload.ax`; on lists, the list of its elements' values. None if missing."""
     return _found(value, () if place == "." else tuple(place.split(".")))
 
 
@@ -85,7 +85,7 @@ def _read(
 
 
 def _at(records: Any, name: str, settings: SensorSettings) -> Any:
-    """With a mapping numbers may be text: many small devices write them so."""
+    """The value at a name; with a mapping, numbers may be text, as many small devices write them."""
     if name not in settings.fields:
         return found(records, name) if "." not in name else _found(records, (name,))
     value = found(records, settings.fields[name])
@@ -93,7 +93,7 @@ def _at(records: Any, name: str, settings: SensorSettings) -> Any:
 
 
 def _number_in(text: Any) -> Any:
-    """NaN is a reading that is said not to be there: JSON itself has none."""
+    """Parse a number; NaN in text means a missing reading, because JSON has none."""
     return math.nan if isinstance(text, str) and text in ABSENT else strict_json.number_in(text)
 
 
@@ -102,7 +102,7 @@ def _times(
 ) -> Nanoseconds:
     if unit == "arrival":
         count = max(map(len, lists.values()), default=0)
-        step = round(SECOND / schema.rate_hz)  # several that come at once were read one after the other
+        step = round(SECOND / schema.rate_hz)  # readings that arrive together were taken one after the other
         return came_ns - step * np.arange(count - 1, -1, -1, dtype=np.int64)
     names = (settings.fields[TIME],) if TIME in settings.fields else _TIMES
     stamps = next((each for name in names if (each := _list(found(records, name), TIME)) is not None), None)
@@ -131,7 +131,7 @@ def _found(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _list(value: Any, name: str) -> list[Any] | None:
-    """One value for each time; None where there is none at all."""
+    """One value for each time; None if missing."""
     if isinstance(value, dict):
         raise WireError(f"'{printable(name)}' must be a number, or a list with one for each time")
     values = value if isinstance(value, list) else [value]
@@ -139,17 +139,17 @@ def _list(value: Any, name: str) -> list[Any] | None:
 
 
 def _columns(lists: dict[str, list[Any]]) -> dict[str, Floats]:
-    """All at once where nothing is missing, which is most of the time; all of one length."""
+    """Convert all columns at once if nothing is missing, as usual; all must have one length."""
     every = [value for values in lists.values() for value in values]
     try:
         values = strict_json.numbers(every, "values of channels").reshape(len(lists), len(every) // (len(lists) or 1))
-    except WireError:  # one has gaps, or is to be named
+    except WireError:  # some column has gaps, or is wrong
         return {name: _column(values, name) for name, values in lists.items()}
     return dict(zip(lists, values, strict=True))
 
 
 def _column(values: list[Any], name: str) -> Floats:
-    """null and NaN are readings that are not there."""
+    """Convert a column; null and NaN are missing readings."""
     there = np.array([not _is_missing(value) for value in values], dtype=bool)
     column = np.full(len(values), np.nan)
     column[there] = strict_json.numbers([each for each in values if not _is_missing(each)], f"'{printable(name)}'")
@@ -166,7 +166,7 @@ def _expected(schema: Schema) -> str:
 
 
 def _recognised(message: Any, came_ns: int) -> tuple[Unit, Any]:
-    """The records of a form that is known, and what it says about its times."""
+    """The records of a known form, and the unit of its times."""
     for is_it, read in _FORMS:
         if is_it(message):
             return read(message, came_ns)
@@ -187,7 +187,7 @@ def _of_rows(message: Record) -> list[Record]:
 
 
 def _telegraf(message: Any, _: int) -> tuple[Unit, list[Record]]:
-    """Of its serializer `json`: {"metrics": [{"name", "tags", "fields", "timestamp"}]}, or one of them."""
+    """Telegraf's `json` serializer: {"metrics": [{"name", "tags", "fields", "timestamp"}]}, or one of them."""
     metrics = message.get("metrics", [message])
     if not all(_is_metric(each) for each in metrics):
         raise WireError('each of "metrics" must have "fields" and a "timestamp"')
@@ -196,7 +196,7 @@ def _telegraf(message: Any, _: int) -> tuple[Unit, list[Record]]:
 
 
 def _home_assistant(message: Any, _: int) -> tuple[Unit, list[Record]]:
-    """States, alone or in a list, and events of their change; a state is text, and often none."""
+    """Home Assistant's states, alone or in a list, and events of their change; a state is text, and often missing."""
     states = map(_state, message if isinstance(message, list) else [message])
     return "iso", list(_joined(_of_state(each) for each in states if each))
 
@@ -208,7 +208,7 @@ def _of_state(state: Record) -> Record:
 
 
 def _senml(message: Any, came_ns: int) -> tuple[Unit, list[Record]]:
-    """RFC 8428: base name, time and value hold until the next."""
+    """SenML, RFC 8428: base name, time and value hold until the next."""
     return "ns", list(_joined(_resolved(message, came_ns)))
 
 
@@ -232,7 +232,7 @@ def _number(value: Any) -> float:
 
 
 def _joined(records: Any) -> Iterator[Record]:
-    """Those with one time as one: many programs send each value by itself."""
+    """Merge records with one time, because many programs send each value separately."""
     by_time: dict[Any, Record] = {}
     for number, each in enumerate(records):
         time = each.get(TIME)
@@ -250,7 +250,7 @@ def _is_telegraf(message: Any) -> bool:
 
 
 def _state(message: Any) -> Record | None:
-    """A state of Home Assistant, or the new one of an event; an empty one where the entity was removed."""
+    """A Home Assistant state, or an event's new one; empty if the entity was removed."""
     if not isinstance(message, dict):
         return None
     event = message.get("event", message)

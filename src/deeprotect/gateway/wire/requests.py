@@ -1,4 +1,4 @@
-"""A request: which host it means, whether it comes from this very machine, and so much of its body and no more."""
+"""Requests: the host they address, whether they come from this machine, and their bodies, up to a limit."""
 
 import asyncio
 import ipaddress
@@ -14,9 +14,9 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_local(request: Request) -> bool:
-    """From this very machine, asked for as such, and handed on by nobody.
+    """Whether a request comes from this machine, is addressed to it as such, and was not forwarded.
 
-    Behind a proxy everyone seems to be here, and so does a page whose site points its name at this machine.
+    Behind a proxy every request seems local, as does a page whose site points its name at this machine.
     """
     client, host = request.client, host_of(request)
     if client is None or host is None or any(name in request.headers for name in _FORWARDED):
@@ -26,7 +26,7 @@ def is_local(request: Request) -> bool:
 
 
 def host_of(request: Request) -> str | None:
-    """The name or address that was asked for, without the port."""
+    """The host name or address in the request, without the port."""
     try:
         return urlsplit(f"//{request.headers.get('host', '')}").hostname
     except ValueError:
@@ -34,7 +34,7 @@ def host_of(request: Request) -> str | None:
 
 
 def address_of(host: str) -> Address | None:
-    """None where it is a name."""
+    """The IP address; None for a name."""
     try:
         found = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -44,30 +44,30 @@ def address_of(host: str) -> Address | None:
 
 
 GZIP = b"\x1f\x8b"
-"""How a compressed body begins, by whatever door it comes; no text does."""
+"""First bytes of a gzip body; no text begins with them."""
 
 
 def unzipped(body: bytes, most: int) -> bytes:
-    """What is in it; of more than `most` bytes only one more, to tell that there is too much."""
+    """Decompress up to `most` bytes plus one, which shows that there is too much."""
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         found = stream.decompress(body, most + 1)
     except zlib.error:
-        raise WireError("the message begins like gzip and is none; send it again, or without compression") from None
+        raise WireError("the message begins like gzip but is not; send it again, or without compression") from None
     if len(found) > most:
         return found
     if not stream.eof or stream.unused_data:
-        raise WireError("a compressed message is one whole gzip stream; send it again")
+        raise WireError("a compressed message must be one complete gzip stream; send it again")
     return found
 
 
 BODY_SECONDS = 30.0
 UNREAD = (408, 413)
-"""Answers to a body that was not read to its end; the connection closes with them."""
+"""Responses to bodies that were not read to the end; the connection is then closed."""
 
 
 async def read_body(request: Request, most: int) -> bytes | None:
-    """Hardly more than `most` bytes of it; None where it does not come to its end."""
+    """Read little more than `most` bytes of the body; None if it does not end."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):

@@ -1,5 +1,5 @@
-"""How a device's messages are read: its settings, and which of the app's sensors stand for which channels of a policy,
-with units and signs; the rest is denied."""
+"""How to read a device's messages: its settings, and the app's sensors for the channels of a policy, with units and
+signs; other sensors are ignored."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from deeprotect.signals.ticks import Nanoseconds
 
 
 def _written(pattern: str, wanted: str) -> AfterValidator:
-    """Text of a form that a refusal describes in words."""
+    """Text that matches a pattern, with a description for error messages."""
 
     def check(text: str) -> str:
         if re.fullmatch(pattern, text) is None:
@@ -50,21 +50,21 @@ Topic = Annotated[
         "must be one topic, without the wildcards + and #; it may not begin with $",
     ),
 ]
-OWN_TOPICS = "deeprotect/"  # the gateway's own, among them what is released
+OWN_TOPICS = "deeprotect/"  # the gateway's own topics, including those of releases
 
 
 class SensorSettings(Section):
-    """`standardised`: the app's "Standardise Units & Frames" is on. `channels` names a sensor and a value, `light.lux`,
-    for channels that are not recognised by their names. `fields` says where in a message of another producer a channel
-    is, the time or the session: `payload.ax`."""
+    """`standardised`: the app's "Standardise Units & Frames" is on. `channels` names sensor and value, `light.lux`, of
+    channels with unrecognised names. `fields` gives the place of a channel, the time or the session in other producers'
+    messages: `payload.ax`."""
 
     platform: Literal["android", "ios"] = "android"
     standardised: bool = False
     acceleration: Literal["total", "linear", "uncalibrated"] | None = None  # None: by the channels' names
     channels: dict[Name, WirePlace] = Field(default_factory=dict)
-    time: TimeUnit | None = None  # None: nanoseconds, ISO 8601, or what can be nothing else
+    time: TimeUnit | None = None  # None: nanoseconds, ISO 8601, or an unambiguous unit
     fields: dict[Name, FieldPlace] = Field(default_factory=dict)
-    topic: Topic | None = None  # of a broker, beside the stream's own
+    topic: Topic | None = None  # on a broker, besides the stream's own
 
     @field_validator("topic")
     @classmethod
@@ -75,14 +75,14 @@ class SensorSettings(Section):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
-        """As they were registered; a mistake is told in one line."""
+        """Parse registered settings; an error is one line."""
         try:
             return cls.model_validate(dict(settings))
         except ValidationError as error:
             raise InputError(f"sensors: {one_line(error, cls)}") from None
 
     def check_channels(self, known: Collection[str]) -> None:
-        """Refuse a place for what is no channel: with a typing error, nothing would ever be read there."""
+        """Refuse a place for an unknown channel, such as a typing error, which would never be read."""
         placed = {"--field": set(self.fields) - {"time", "session"}, "--channel": set(self.channels)}
         for option, names in placed.items():
             for name in sorted(names.difference(known)):
@@ -96,7 +96,7 @@ class SensorSettings(Section):
 
 
 def settings_of(sensors: Mapping[str, Any]) -> SensorSettings:
-    """The same, once for all messages of a device."""
+    """Settings, cached for all messages of a device."""
     return _settings(_text(sensors))
 
 
@@ -111,20 +111,20 @@ def _settings(text: str) -> SensorSettings:
 
 Kind = Literal["plain", "total"]
 Style = Literal["apple", "android"]
-"""How the app writes a reading: name, time, values; or name, values, accuracy, time."""
+"""The app's key order in a reading: name, time, values; or name, values, accuracy, time."""
 
 
 @dataclass(frozen=True)
 class WireSensor:
-    """The app's sensors that stand for some channels; readings carry it, and a release needs nothing else to go out.
+    """The app's sensors for some channels; readings carry it, so that a release can be written without anything else.
 
-    Names under which the same readings are sent, each with the factors from policy units to its own, by channel.
+    Names under which these readings are sent, each with the factors from policy units to its own, by channel.
 
-    `total`: channels are acceleration with gravity, of which `accelerometer` and `gravity` are parts.
+    `total`: channels are acceleration with gravity, whose parts are `accelerometer` and `gravity`.
     """
 
     factors: tuple[tuple[str, tuple[float, ...]], ...]
-    keys: tuple[str, ...]  # of the app's `values`, one for each channel
+    keys: tuple[str, ...]  # keys in the app's `values`, one for each channel
     kind: Kind = "plain"
     style: Style = "apple"
 
@@ -138,44 +138,44 @@ _OWN_UNIT = {
     "illuminance": "lx",
     "heart rate": "bpm",
 }
-"""Of the app, by the quantity."""
+"""The app's sensor by quantity."""
 TOTAL, LINEAR, GRAVITY, UNCALIBRATED = "totalacceleration", "accelerometer", "gravity", "accelerometeruncalibrated"
 NAMES = {
     "accelerometer": (TOTAL, LINEAR, GRAVITY, UNCALIBRATED),
     "gyroscope": ("gyroscope", "gyroscopeuncalibrated"),
     "magnetic_field": ("magnetometer", "magnetometeruncalibrated"),
 }
-"""Of the app, by the quantity; the first that a message has is read."""
+"""The app's sensors by quantity; the first one in a message is read."""
 _SINGLE = {
     "air pressure": ("barometer", "pressure"),
     "relative altitude": ("barometer", "relativeAltitude"),
     "illuminance": ("light", "lux"),
     "heart rate": ("heartrate", "bpm"),
 }
-"""Sensors of the app without axes, each with the key of its value."""
+"""The app's sensors without axes, each with the key of its value."""
 _QUANTITY = {name: quantity for quantity, names in NAMES.items() for name in names}
 _QUANTITY |= {".".join(place): quantity for quantity, place in _SINGLE.items()}
-OTHER = "custom"  # channels that the app has no sensor for, from a producer of another kind
+OTHER = "custom"  # channels without a sensor in the app, from other producers
 Series = tuple[Nanoseconds, Floats]
 APART_NS = 100_000_000
-"""Gravity changes little in a tenth of a second."""
+"""Largest distance in time when adding gravity, which changes little in a tenth of a second."""
 _WITHOUT_GRAVITY = re.compile(r"user|linear", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
 class ChannelGroup:
-    """Channels that one sensor reads together; `factors` is by the names that it may have, the preferred first."""
+    """Channels that one sensor measures together; `factors` is by possible names, the preferred one first."""
 
     channels: tuple[str, ...]
     keys: tuple[str, ...]
-    factors: dict[str, tuple[float, ...]]  # from the policy's unit to the app's, one for each channel
+    factors: dict[str, tuple[float, ...]]  # from the policy's unit to the app's, for each channel
     kind: Kind = "plain"
     usual: tuple[str, ...] = ()  # names for readings that came in another wire format
 
     def readings(
         self, times_ns: Nanoseconds, values: Floats, names: tuple[str, ...], *, style: Style = "apple"
     ) -> Iterator[Readings]:
-        """(reading, channel) in the policy's units. Channels that never come together are read one by one."""
+        """(reading, channel) in the policy's units. Channels that never arrive together are read one by one."""
         whole = Readings(self._sensor(names, slice(None), style), self.channels, times_ns, values).numbers()
         if len(whole) or not len(times_ns):
             yield whole
@@ -190,7 +190,7 @@ class ChannelGroup:
 
 
 def layout(schema: Schema, sensors: Mapping[str, Any]) -> tuple[ChannelGroup, ...]:
-    """Every channel is in at most one group; those in none cannot come from the app."""
+    """Groups of channels; a channel in none of them cannot come from the app."""
     return _layout(schema, _text(sensors))
 
 
@@ -204,7 +204,7 @@ def _layout(schema: Schema, text: str) -> tuple[ChannelGroup, ...]:
 
 
 def _places(schema: Schema, settings: SensorSettings) -> Iterator[tuple[tuple[str, ...], str, Channel]]:
-    """Names and key for each channel that has them; two channels of one place would be the same readings."""
+    """Names and key for each channel that has them; two channels with one place would have equal readings."""
     named = {
         channel: (tuple(place.split(".")[:1]), place.split(".")[1]) for channel, place in settings.channels.items()
     }
@@ -232,7 +232,7 @@ def _recognised(channel: Channel, settings: SensorSettings) -> tuple[tuple[str, 
 
 
 def _group(names: tuple[str, ...], found: list[tuple[Channel, str]], settings: SensorSettings) -> ChannelGroup:
-    """Channels of one sensor may have different units, as a barometer's pressure and altitude do."""
+    """A group for one sensor; its channels may have different units, such as a barometer's pressure and altitude."""
     total = names == NAMES["accelerometer"]
     usual = names[:1] if not total else (LINEAR, GRAVITY) if settings.platform == "ios" else (LINEAR, GRAVITY, TOTAL)
     return ChannelGroup(
@@ -245,7 +245,7 @@ def _group(names: tuple[str, ...], found: list[tuple[Channel, str]], settings: S
 
 
 def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> float:
-    """From the policy's unit to that of the app's sensor; other sensors are taken as they are."""
+    """Factor from the policy's unit to the app's; 1 for other sensors."""
     quantity = _QUANTITY.get(name) or _QUANTITY.get(f"{name}.{key}")
     if quantity is None:
         return 1.0
@@ -262,7 +262,7 @@ def _factor(name: str, key: str, unit: str, *, settings: SensorSettings) -> floa
 
 
 def total_of(series: Mapping[str, Series]) -> Series | tuple[None, None]:
-    """The sensor that has gravity in it, or the sum of the two that are its parts, joined by time stamp."""
+    """The sensor that includes gravity, or the sum of its two parts, joined by time stamp."""
     if TOTAL in series:
         return series[TOTAL]
     if LINEAR in series and GRAVITY in series:
@@ -271,16 +271,16 @@ def total_of(series: Mapping[str, Series]) -> Series | tuple[None, None]:
 
 
 def parts_of_total(released: Floats) -> dict[str, Floats]:
-    """Released acceleration (reading, axis) as motion and gravity, which add up to it.
+    """Split released acceleration (reading, axis) into motion and gravity, which add up to it.
 
-    Gravity is its mean: both parts are functions of the release alone, so that no difference of theirs is raw.
+    Gravity is its mean: both parts are functions of the release alone, so their difference reveals nothing raw.
     """
     gravity = np.broadcast_to(released.mean(axis=0, keepdims=True), released.shape) if len(released) else released
     return {LINEAR: released - gravity, GRAVITY: gravity}
 
 
 def _sum(linear: Series, gravity: Series) -> Series:
-    """Pairs that are nearest to each other: each reading goes into one sum at most, and so into one window."""
+    """Add pairs of nearest readings: each reading is in at most one sum, and so in one window."""
     (times, values), (stamps, pulls) = _in_order(linear), _in_order(gravity)
     if not len(stamps) or not len(times):
         return times[:0], values[:0]
@@ -296,6 +296,6 @@ def _in_order(series: Series) -> Series:
 
 
 def _nearest(stamps: Nanoseconds, times: Nanoseconds) -> Nanoseconds:
-    """The place of the nearest stamp for each time; the later one, where two are as near."""
+    """The index of the nearest stamp for each time; the later one on a tie."""
     middles = stamps[:-1] + (np.diff(stamps) + 1) // 2
     return np.searchsorted(middles, times, side="right")

@@ -1,5 +1,5 @@
-"""Messages of the phone app Sensor Logger, pushed over HTTP or MQTT: read with the policy's channels only, and written
-as the app writes them."""
+"""Messages of the phone app Sensor Logger, pushed over HTTP or MQTT: reads only the policy's channels, and writes like
+the app."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,11 +23,11 @@ from deeprotect.signals.schema import Floats, Schema
 from deeprotect.signals.ticks import Nanoseconds
 
 TEST = "test"  # what the app's test button sends
-ACCURACY = 3  # of Android's scale from 0 to 3; what the phone said about its own readings is not told
+ACCURACY = 3  # on Android's scale from 0 to 3; the phone's own accuracy is not released
 
 
 def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Message:
-    """A parsed message; whatever the policy does not name is not looked at."""
+    """Read a parsed message; anything that the policy does not name is ignored."""
     payload = message.get("payload") if isinstance(message, dict) else None
     if not isinstance(payload, list) or not all(isinstance(entry, dict) for entry in payload):
         raise WireError("a Sensor Logger message must have a payload, a list of objects")
@@ -40,7 +40,7 @@ def from_json(message: Any, schema: Schema, sensors: Mapping[str, Any]) -> Messa
 
 
 def write(window: ReleasedWindow) -> bytes:
-    """As the app would have pushed it; every name is the stream's own."""
+    """Write a message like the app's; every name is the stream's own."""
     entries = [entry for readings in window.readings for entry in _entries(readings)]
     entries.sort(key=lambda entry: entry["time"])
     message = {
@@ -62,7 +62,7 @@ def _by_name(payload: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _readings(group: ChannelGroup, by_name: dict[str, list[dict[str, Any]]]) -> Iterator[Readings]:
-    """Of one group, by the first of its names that came; they go out under all that came."""
+    """Readings of a group, from the first of its names in the message; written under all names that came."""
     came = tuple(name for name in group.factors if name in by_name)
     series = {name: _series(by_name[name], group, name) for name in came}
     times, values = total_of(series) if group.kind == "total" else next(iter(series.values()), (None, None))
@@ -72,7 +72,7 @@ def _readings(group: ChannelGroup, by_name: dict[str, list[dict[str, Any]]]) -> 
 
 
 def _series(entries: list[dict[str, Any]], group: ChannelGroup, name: str) -> tuple[Nanoseconds, Floats]:
-    """Times, and values in the policy's units; NaN where a reading lacks one, and no row where it has none."""
+    """Times, and values in the policy's units; NaN for missing values, no row if all are missing."""
     rows, times = [], []
     for entry in entries:
         values = entry.get("values")
@@ -102,14 +102,14 @@ def _entries(readings: Readings) -> Iterator[dict[str, Any]]:
 
 
 def _entry(style: Style, name: str, time: int, *, values: dict[str, float]) -> dict[str, Any]:
-    """In the order that the app has on the phone's platform, for some receivers go by it; the accuracy is no news."""
+    """An entry in the app's key order on that platform, which some receivers rely on; the accuracy is constant."""
     if style == "apple":
         return {"name": name, "time": time, "values": values}
     return {"name": name, "values": values, "accuracy": ACCURACY, "time": time}
 
 
 def _released(sensor: WireSensor, values: Floats) -> Iterator[tuple[str, Floats]]:
-    """Under each name, in its unit; adding 0.0 leaves no -0.0, which tells nothing and looks odd."""
+    """Values under each name, in its unit; adding 0.0 avoids -0.0."""
     parts = parts_of_total(values) if sensor.kind == "total" else {}
     for name, factor in sensor.factors:
         yield name, strict_json.finite(parts.get(name, values) * np.array(factor) + 0.0, "released values")

@@ -1,4 +1,4 @@
-"""JSON as strangers send it: UTF-8, no key twice, no NaN, no number without end; a refusal quotes nothing of it."""
+"""Strict parsing of untrusted JSON: UTF-8, no duplicate keys, no NaN, no endless numbers; errors quote nothing."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?\Z")
 
 
 def decoded(body: bytes) -> str:
-    """A message as text."""
+    """Decode a message."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
@@ -25,10 +25,10 @@ def decoded(body: bytes) -> str:
 
 
 def parse(message: str) -> Any:
-    """One JSON text, or one on each line, which then is a list of them."""
+    """Parse one JSON text, or one on each line as a list."""
     try:
         return _loads(message)
-    except ValueError:  # also a number of more digits than Python reads
+    except ValueError:  # also for numbers with too many digits for Python
         lines = [line for line in message.splitlines() if line.strip()]
     try:
         if len(lines) > 1 and all(line.startswith(("{", "[")) for line in lines):
@@ -46,8 +46,8 @@ def _loads(message: str) -> Any:
 
 
 def text(message: Mapping[str, Any]) -> bytes:
-    """A message as one line; arrays are lists. The caller knows that all numbers are finite: JSON has no others."""
-    import orjson  # what reads, as the filter does, needs no extra
+    """A message as one line; arrays become lists. The caller ensures that all numbers are finite, as JSON requires."""
+    import orjson  # reading, as in a pipe, needs no extra
 
     return orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
 
@@ -64,19 +64,19 @@ def numbers(values: list[Any], what: str) -> Floats:
 
 
 def finite(found: Floats, what: str) -> Floats:
-    """The same, unless something overflowed on the way."""
+    """Return the values unless something overflowed."""
     if not np.isfinite(found).all():
         raise WireError(f"{what} must be numbers that a sensor can read; one is too large or missing")
     return found
 
 
 def number_in(text: Any) -> Any:
-    """A number that is written as text; anything else as it is."""
+    """Parse a number written as text; return anything else unchanged."""
     return float(text) if isinstance(text, str) and len(text) <= _LONGEST_NUMBER and _NUMBER.match(text) else text
 
 
 def session_name(value: Any) -> str:
-    """What the producer calls the session; it never leaves the gateway."""
+    """The producer's name for the session; it never leaves the gateway."""
     if value is None:
         return ""
     if not isinstance(value, str) or (value and not is_name(value, longest=_LONGEST_NAME)):

@@ -1,4 +1,4 @@
-"""Times as producers write them: whole nanoseconds, other units since 1970, ISO 8601; never guessed where two fit."""
+"""Times of producers: nanoseconds, other units since 1970, ISO 8601; ambiguous ones are refused."""
 
 from typing import Any, Literal
 
@@ -10,22 +10,23 @@ from deeprotect.signals.ticks import SECOND, Nanoseconds
 
 TimeUnit = Literal["ns", "us", "ms", "s", "iso", "arrival"]
 WritePrecision = Literal["ns", "us", "ms", "s"]
-"""Of line protocol, where who writes it says which."""
+"""Precision of line protocol, if the sender states it."""
 LATEST_NS = 2**62  # the year 2116: differences of two stamps stay inside 64 bits
-_EARLIEST_NS = 10**18  # 2001: from then on no two units have a number in common
+_EARLIEST_NS = 10**18  # 2001: from then on, units cannot be confused
 _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": SECOND}
 _MOST_DIGITS = 19
 _LIVE_NS = 24 * 3600 * SECOND
 AHEAD_NS = 24 * 3600 * SECOND
-"""A stamp that is further ahead comes from a wrong clock. Draws are kept for longer than this: when the ledger forgets
-one and closes its key up to it, its stamp is past, and no stream waits for its clock to catch up."""
+"""A stamp further ahead comes from a wrong clock. Draws are kept for longer than this: when the ledger forgets one and
+closes its key up to it, its stamp is past, and no stream waits for its clock to catch up."""
 _LOOKS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
-_WHERE = "an option of `gateway register device` and of `filter`"
-_EPOCH = "epoch"  # a form that says since when, and not in which unit
+_WHERE = "an option of `gateway register device` and of `protect --format`"
+_EPOCH = "epoch"  # counted since 1970 in an unknown unit
 
 
 def read_times(values: list[Any], unit: TimeUnit | Literal["epoch"] | None, *, came_ns: int) -> Nanoseconds:
-    """Nanoseconds since 1970. Without a unit: nanoseconds, ISO 8601, or the one unit in which it is about now."""
+    """Convert to nanoseconds since 1970. Without a unit: nanoseconds, ISO 8601, or the only unit that gives about
+    now."""
     if unit == "iso" or (unit is None and _is_text(values)):
         return in_range(_iso(values))
     numbers = _numbers(values)
@@ -35,7 +36,7 @@ def read_times(values: list[Any], unit: TimeUnit | Literal["epoch"] | None, *, c
 
 
 def write_time(time_ns: int, unit: TimeUnit | None) -> int | float | str:
-    """The same the other way round; without a unit, whole nanoseconds."""
+    """The inverse of `read_times` for one time; without a unit, whole nanoseconds."""
     if unit == "iso":
         return str(np.datetime64(time_ns, "ns")) + "Z"
     if unit == "s":
@@ -44,14 +45,14 @@ def write_time(time_ns: int, unit: TimeUnit | None) -> int | float | str:
 
 
 def in_range(times_ns: Nanoseconds) -> Nanoseconds:
-    """The same, if all lie between 1970 and 2116."""
+    """Return the times if all lie between 1970 and 2116."""
     if len(times_ns) and not (times_ns.min() >= 0 and times_ns.max() < LATEST_NS):
         raise _wrong()
     return times_ns
 
 
 def check_not_ahead(times_ns: Nanoseconds, *, came_ns: int) -> None:
-    """Refuse what a wrong clock dates days into the future."""
+    """Refuse times that a wrong clock puts days into the future."""
     if len(times_ns) and (ahead := int(times_ns.max()) - came_ns) > AHEAD_NS:
         raise WireError(
             f"the times are {ahead / AHEAD_NS:,.1f} days ahead of the gateway's clock; set the device's clock, or "
@@ -82,7 +83,7 @@ def _whole(value: Any) -> int:
 
 
 def _unit_of(numbers: list[int] | list[float], *, came_ns: int | None) -> TimeUnit:
-    """By their size. A device that counts from its start could look like another unit; near now it does not."""
+    """The unit, by size. A device that counts from its start could look like another unit, but not near now."""
     low, high = min(numbers, default=_EARLIEST_NS), max(numbers, default=_EARLIEST_NS)
     fitting = next((unit for unit, ns in _NS.items() if low * ns >= _EARLIEST_NS and high * ns < LATEST_NS), None)
     if fitting is None:
@@ -91,7 +92,7 @@ def _unit_of(numbers: list[int] | list[float], *, came_ns: int | None) -> TimeUn
     if fitting == "ns" or came_ns is None or (abs(low * ns - came_ns) < _LIVE_NS > abs(high * ns - came_ns)):
         return fitting  # type: ignore[return-value]
     raise WireError(
-        f"the times look like {_LOOKS[fitting]} but are not of today; if they are {_LOOKS[fitting]}, set --time "
+        f"the times look like {_LOOKS[fitting]} but are not within a day of now; if they are, set --time "
         f"{fitting}, or --time arrival if the device has no clock ({_WHERE})"
     )
 
@@ -101,7 +102,7 @@ def _nanoseconds(numbers: list[int] | list[float], unit: str) -> Nanoseconds:
     if any(type(value) is float for value in numbers):
         if unit == "ns" or not np.isfinite(numbers).all():
             raise _wrong()
-        # A float of seconds holds no more than microseconds.
+        # Seconds as a float are precise only to microseconds.
         return np.asarray(np.rint(np.array(numbers) * (ns // 1000)).astype(np.int64) * 1000)
     if numbers and not 0 <= min(numbers) <= max(numbers) < LATEST_NS // ns:
         raise _wrong()
@@ -109,7 +110,7 @@ def _nanoseconds(numbers: list[int] | list[float], unit: str) -> Nanoseconds:
 
 
 def _iso(values: list[Any]) -> Nanoseconds:
-    """With a zone, or else UTC; one message has times of one kind."""
+    """Parse ISO 8601 with a zone, or else as UTC; one message has times of one kind."""
     if not all(type(value) is str and len(value) <= 40 for value in values):
         raise _wrong()
     for kind in (pa.timestamp("ns", tz="UTC"), pa.timestamp("ns")):

@@ -73,7 +73,7 @@ class StoredHistory:
     connection: Connection
     person: str
     spent_by_all: Callable[[datetime | None], Mapping[str, Epsilon]]
-    loosen: ClassVar = "let the operator loosen it: deeprotect budget LEDGER --person NAME --limit {}=EPSILON"
+    loosen: ClassVar = "let the operator loosen it: deeprotect budget limit LEDGER PERSON {}=EPSILON"
 
     def spent(self, since: datetime | None) -> Epsilon:
         return self.spent_by_all(since).get(self.person, Fraction(0))

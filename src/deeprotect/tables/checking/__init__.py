@@ -1,1 +1,1 @@
-"""All problems of a table at once, counted, each with the fix: one pass, in constant memory."""
+"""All problems of a table, counted, each with the fix: one pass, in constant memory."""

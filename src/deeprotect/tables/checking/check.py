@@ -1,4 +1,4 @@
-"""`deeprotect check`: one pass over a table, and at the end all that is wrong with it, each with the fix."""
+"""`deeprotect check`: one pass over a table that reports all problems, each with the fix."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ from deeprotect.tables.timestamps import DAY
 def check(
     table: Any, policy: Policy | None = None, *, mapping: ColumnMap | None = None, columns: Sequence[str] | None = None
 ) -> CheckReport:
-    """Reads every row once. What cannot be read at all raises a TableError; everything else is a problem or a note."""
+    """Read every row once. An unreadable table raises a TableError; everything else is a problem or a note."""
     if mapping is None:
         mapping = ColumnMap.of(policy) if policy else ColumnMap()
     with opened(table, policy, mapping, columns=columns) as checker:
@@ -50,9 +50,9 @@ def check(
 
 
 def first_look(table: Any, *, mapping: ColumnMap, columns: Sequence[str] | None) -> CheckReport:
-    """The same of the first rows only, by which the types of a text file are guessed.
+    """Check the first rows only, from which the types of a text file are guessed.
 
-    A channel that has numbers, but not only plain ones, is refused: whoever reads it so would lose it.
+    Refuse a channel that has numbers but also other cells, because this reader would lose it.
     """
     with opened(table, None, mapping, columns=columns, numbers=None) as checker:
         for seen in islice(checker.reader.read(), 1):
@@ -65,7 +65,8 @@ def first_look(table: Any, *, mapping: ColumnMap, columns: Sequence[str] | None)
 def count_classes(
     table: Any, names: Sequence[str], *, window: int, mapping: ColumnMap, columns: Sequence[str] | None
 ) -> dict[str, Counter[str]]:
-    """About how many windows each class of some label columns fills, by its runs of rows; the whole table is read."""
+    """Count roughly how many windows each class of some label columns fills, by its runs of rows; reads the whole
+    table."""
     with open_source(table, numbers=(), columns=columns, mapping=mapping) as source:
         wanted = [name for name in names if name in source.schema.names]
         found = {name: Counter[str]() for name in wanted}
@@ -91,7 +92,7 @@ def opened(
     first: "Checker | None" = None,
     by_person: bool = False,
 ) -> Iterator["Checker"]:
-    """A checker of a table that is open; `first` is the one that has read it before."""
+    """A checker of an open table; `first` is the checker of an earlier pass."""
     tally, known = Tally(), first.reader.numbers if first else None
 
     def ragged(_: int) -> None:
@@ -102,7 +103,7 @@ def opened(
 
 
 class Checker:
-    """With a policy, the table is also held against its channels, ranges, labels and rate."""
+    """Checks rows; with a policy, also channels, ranges, labels and rate."""
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Checker:
         self.roles = roles = roles_of(self._names, mapping, channels=wanted, where=source.where)
         self.reader = Reader(source, roles, by_person=by_person, numbers=numbers)
         self._rows = 0
-        self.step: float | None = None  # the usual one, in the unit of the time column
+        self.step: float | None = None  # the usual step, in the unit of the time column
         self._rate_hz: float | None = None
         self.order = OrderWatch(None, roles.recording is not None, tally)
         self.pieces = PieceWatch(policy.stream.window if policy else None, tally)
@@ -133,7 +134,7 @@ class Checker:
         labels = tuple(name for name in self._names if name not in taken)
         self._recording_names = RecordingNames(roles.recording, labels)
         self._labels, self.spellings = labels, Spellings()
-        self.decimal_commas: list[str] = []  # columns that are no channels, and would be if somebody said so
+        self.decimal_commas: list[str] = []  # columns that are not channels unless the user maps them
 
     def see(self, seen: Seen) -> None:
         if self.order.period is None:
@@ -180,7 +181,7 @@ class Checker:
         return problem("unclear", guess=asked.guess, role=role, first=printable(asked.candidates[0]))
 
     def refuse_lost_channels(self) -> None:
-        """Columns named like sensors, with numbers, but read as text for some of their cells."""
+        """Refuse columns named like sensors, with numbers, but read as text because of some of their cells."""
         schema = self.source.schema
         lost = [name for name in self._cells.readable if not is_number(schema.field(name).type)]
         if lost:
@@ -201,7 +202,7 @@ class Checker:
         ]
 
     def _set_clock(self, seen: Seen) -> None:
-        """Unit and rate by the first rows; with a policy, gaps are counted at its rate unless the table has another."""
+        """Set unit and rate by the first rows; with a policy, count gaps at its rate unless the table has another."""
         timeline = self.reader.timeline
         if timeline is None or seen.time is None:
             return
@@ -227,7 +228,7 @@ class Checker:
 
     @property
     def no_rate(self) -> Problem | None:
-        """Where the time is understood, but advances in no unit as sensors do."""
+        """The problem of a readable time that advances at no rate that sensors have."""
         unread = self._rate_hz is not None or not self.order.steps or self.tally["time not understood"].count
         return None if unread else problem("no-rate")
 
@@ -239,7 +240,7 @@ class Checker:
 
 
 def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str]) -> dict[str, str]:
-    """The unit of each channel: of the policy, of the column, in its name, or the usual one."""
+    """The unit of each channel: from the policy, the column, its name, or the usual one."""
     units = {}
     for name in channels:
         sensor = recognise(name)
@@ -252,7 +253,7 @@ def _units(schema: pa.Schema, channels: tuple[str, ...], public: dict[str, str])
 
 
 def column_problems(names: list[str], roles: Roles, policy: Policy, mapping: ColumnMap) -> list[Problem]:
-    """What `train` and `protect` would miss or ask: channels, labels, and a recording that is only called so."""
+    """What `train` and `protect` would refuse or ask about: channels, labels, and similar names of recordings."""
     wanted = (mapping.column_of(name, names) for name in policy.stream.channels)
     people = [policy.training.people] if policy.training.people else []
     labels = dict.fromkeys([*policy.inferences.useful, *policy.inferences.sensitive, *people])

@@ -1,4 +1,4 @@
-"""What a check says: problems and notes, how often, where first, and what to do; never what a cell holds."""
+"""The report of a check: problems and notes, their number, first place and fix, but never a cell."""
 
 import tomllib
 from collections import defaultdict
@@ -15,13 +15,13 @@ from deeprotect.errors import MOST_LISTED, Argument, InputError, printable
 from deeprotect.signals.clock import RATE_TOLERANCE
 from deeprotect.tables.roles import Roles
 
-MOST_COLUMNS = 8  # named in one line
+MOST_COLUMNS = 8  # columns named in one line
 _WORDS = tomllib.loads(resources.files(__package__).joinpath("problems.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """`count` is None where there is nothing to count."""
+    """A problem or note; `count` is None if nothing is counted."""
 
     kind: str
     what: str
@@ -42,14 +42,14 @@ class Problem:
 
 
 def problem(key: str, columns: Iterable[str] = (), *, count: int | None = None, **words: Any) -> Problem:
-    """In the words of problems.toml."""
+    """A problem with the text of problems.toml."""
     said, names = _WORDS[key], tuple(columns)
     what, fix = said["what"].format(**words), said["fix"].format(**words)
     return Problem(said.get("kind", key), what, count, fix, names)
 
 
 def some(key: str, columns: Iterable[str], **words: Any) -> list[Problem]:
-    """One problem of all these columns; none where there are none."""
+    """One problem for all these columns; empty without columns."""
     names = tuple(columns)
     return [problem(key, names, count=len(names), **words)] if names else []
 
@@ -59,11 +59,11 @@ class ProblemCount:
     """Counts rows over the batches of a source, and remembers the first."""
 
     count: int = 0
-    first_row: int | None = None  # as people count, from 1
+    first_row: int | None = None  # counted from 1
     columns: dict[str, None] = field(default_factory=dict)
 
     def add(self, hits: NDArray[np.bool_] | NDArray[np.int64], first_row: int, column: str | None = None) -> None:
-        """A mask over consecutive rows, or their numbers inside the batch; `first_row` is the batch's, from 0."""
+        """Add a mask over consecutive rows, or their numbers inside the batch; `first_row` is the batch's, from 0."""
         rows = np.flatnonzero(hits) if hits.dtype == bool else hits
         if not len(rows):
             return
@@ -75,13 +75,13 @@ class ProblemCount:
 
 
 class Tally(defaultdict[str, ProblemCount]):
-    """What is counted row by row, by its key in problems.toml."""
+    """Counts by key in problems.toml."""
 
     def __init__(self) -> None:
         super().__init__(ProblemCount)
 
     def problems(self, *keys: str, said: str | None = None, **words: Any) -> list[Problem]:
-        """Those that were counted; `said` is the key of other words for it."""
+        """The problems that occurred; `said` is the key of another text."""
         found = [(key, self[key]) for key in keys if self[key].count]
         return [
             replace(problem(said or key, each.columns, count=each.count, **words), first_row=each.first_row)
@@ -91,7 +91,7 @@ class Tally(defaultdict[str, ProblemCount]):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Problems have a fix; notes are for whoever decides."""
+    """Problems have a fix; notes need a decision by the user."""
 
     where: str
     rows: int
@@ -103,7 +103,7 @@ class CheckReport:
     notes: tuple[Problem, ...]
 
     def settled_rate(self, given_hz: float | None) -> float:
-        """The rate that is given or shown; both, where they agree."""
+        """The given rate or the measured one, which must agree."""
         if given_hz is None:
             unread = next((each for each in self.problems if each.kind == "time not understood"), None)
             if unread is not None and self.roles.time is not None:
@@ -139,7 +139,7 @@ class CheckReport:
         }
 
     def lines(self) -> list[str]:
-        """For people, one thing a line."""
+        """One line per problem or note, for people."""
         found = [*(f"problem: {each}" for each in self.problems), *(f"note: {each}" for each in self.notes)]
         count = len(self.problems)
         end = f"{count} problem{'s' if count > 1 else ''}" if count else "nothing wrong was found"
@@ -147,7 +147,7 @@ class CheckReport:
 
     @property
     def summary(self) -> str:
-        """One line: how long, in what pieces, at which rate, with which channels."""
+        """One line: length, recordings, rate and channels."""
         roles, rate = self.roles, f", about {self.rate_hz:g} Hz" if self.rate_hz else ""
         time = f"time in '{printable(roles.time)}'{rate}" if roles.time else "no time column"
         pieces = f"{self.recordings} in '{printable(roles.recording)}'" if roles.recording else "one, for all rows"

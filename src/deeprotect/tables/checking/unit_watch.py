@@ -1,4 +1,5 @@
-"""Units that look wrong: a resting accelerometer feels gravity, the Earth's field is known, nobody spins so fast."""
+"""Implausible units: a resting accelerometer feels gravity, the Earth's field is known, people do not spin that
+fast."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,25 +12,25 @@ from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.report import Problem, problem
 from deeprotect.tables.reader import Seen
 
-# What a magnitude over three axes usually is, by unit: the median of it for gravity and the Earth's field.
+# Usual magnitudes over three axes, by unit: the median for gravity and the Earth's field.
 _GRAVITY = {"g": (0.8, 1.25), "m/s²": (7.8, 12.3), "mg": (800.0, 1250.0)}
 USUAL = {
     "acc": _GRAVITY,
     "gravity": _GRAVITY,
     "mag": {"µT": (15.0, 100.0), "gauss": (0.15, 1.0)},
 }
-WITHOUT_GRAVITY = ("user", "linear")  # in the name of an acceleration that has no gravity in it
-SHAKEN = 2.0  # times the usual length of an acceleration, as the median of a run
-RAW_COUNTS = 50.0  # times the usual; an integer of the converter, in no unit
-FASTEST = {"rad/s": 45.0, "°/s": 2500.0}  # turns that 1 % of the samples may exceed
-SLOWEST = 12.0  # °/s; slower all the time, though the device moves, is rad/s
+WITHOUT_GRAVITY = ("user", "linear")  # in names of accelerations without gravity
+SHAKEN = 2.0  # times the usual length of an acceleration, for the median of a run
+RAW_COUNTS = 50.0  # times the usual; raw converter counts
+FASTEST = {"rad/s": 45.0, "°/s": 2500.0}  # rates that 1 % of the samples may exceed
+SLOWEST = 12.0  # °/s; always slower, although the device moves, means rad/s
 MOVING = 0.3  # of gravity between the 5 % and the 95 % quantile
 _BINS_PER_OCTAVE, _OCTAVES = 16, 24
 
 
 @dataclass
 class Magnitudes:
-    """How often a vector had which length, in steps of 4 %: so many numbers, however long the table."""
+    """A histogram of vector lengths in steps of 4 %, of constant size for any table."""
 
     sensor: Sensor
     columns: tuple[str, ...]
@@ -54,13 +55,13 @@ class Magnitudes:
 
 @dataclass
 class UnitWatch:
-    """Groups of three axes, each held against what its unit says."""
+    """Compares groups of three axes with their stated units."""
 
     groups: list[Magnitudes]
 
     @classmethod
     def of(cls, channels: tuple[str, ...], units: Mapping[str, str]) -> "UnitWatch":
-        """`units` is what the policy, the column or its name says, or what would be assumed."""
+        """`units` come from the policy, the column, its name, or the default."""
         sensors = {name: found for name in channels if name in units and (found := recognise(name))}
         names = list(sensors)
         whole = [tuple(names[place] for place in triad) for triad in triads([bare(name) for name in names])]
@@ -75,7 +76,7 @@ class UnitWatch:
         return [_problem(group, unit) for group in self.groups if len(group) and (unit := self._looks_like(group))]
 
     def _looks_like(self, group: Magnitudes) -> str | None:
-        """The unit that fits better than the stated one; None where nothing speaks against it."""
+        """The unit that fits better than the stated one; None if the stated one is plausible."""
         if group.sensor.short == "gyro":
             return self._turns(group)
         usual = USUAL.get(group.sensor.short, {})

@@ -1,4 +1,4 @@
-"""What a check watches while the rows pass: cells, time and recordings, and names."""
+"""Row-by-row checks of cells, time, recordings and names."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from deeprotect.tables.fields import is_text, plain
 from deeprotect.tables.numbers import Mask
 from deeprotect.tables.reader import UNNAMED, Indices, Seen
 
-CLIPPED_SHARE = 0.01  # beyond it, clipping is no accident of a saturated sensor
+CLIPPED_SHARE = 0.01  # more clipping is not just a saturated sensor
 STUCK_ROWS = 100
 
 
 @dataclass
 class CellWatch:
-    """Counts per channel; `public` are the policy's channels by column, where there is a policy."""
+    """Counts per channel; `public` are the policy's channels by column, with a policy."""
 
     channels: tuple[str, ...]
     public: dict[str, Channel]
@@ -80,17 +80,17 @@ class CellWatch:
         return self.tally.problems(f"outside {name}", said=said, **words)
 
 
-UNEVEN_STEP = 0.5  # of a sample away from one sample
+UNEVEN_STEP = 0.5  # deviation from one sample, in samples
 UNEVEN_SHARE = 0.05
-COARSE_SHARE = 0.2  # of rows that share their time with others: then the clock is too coarse to tell rows apart
+COARSE_SHARE = 0.2  # of rows share their time with others: the clock is too coarse
 
 
 @dataclass
 class OrderWatch:
-    """Remembers the last row of every recording: as many rows as there are recordings, and no more."""
+    """Remembers only the last row of every recording."""
 
-    period: float | None  # of a sample, in the time column's unit; None where it is not known
-    named: bool  # whether a column names the recordings: without one, a clock that starts over may begin another
+    period: float | None  # of a sample, in the time column's unit; None if unknown
+    named: bool  # whether a column names the recordings; without one, a clock restart may begin another
     tally: Tally
     steps: int = 0
     _last_time: Floats = field(default_factory=lambda: np.empty(0))
@@ -106,7 +106,7 @@ class OrderWatch:
             self._count(rows[np.argsort(seen.recording[rows], kind="stable")], seen, seen.time)
 
     def _count(self, rows: Indices, seen: Seen, time: Floats) -> None:
-        """`rows` are grouped by recording, in order inside."""
+        """Count problems in `rows`, grouped by recording, in order inside."""
         names, samples = seen.recording[rows], seen.samples[rows]
         self._make_room(int(names.max()) + 1, samples.shape[1])
         begins = np.concatenate([[True], names[1:] != names[:-1]])
@@ -143,7 +143,7 @@ class OrderWatch:
 
     @property
     def unsorted(self) -> bool:
-        """Whether time does not always grow."""
+        """Whether time does not always increase."""
         return any(self.tally[key].count for key in ("restarts", "order", "duplicates", "repeated time"))
 
     def problems(self) -> list[Problem]:
@@ -199,13 +199,13 @@ def _same(one: Floats, other: Floats) -> Mask:
     return np.asarray(np.all((one == other) | (np.isnan(one) & np.isnan(other)), axis=1))
 
 
-SHORTEST_LABEL = 2  # characters; a single digit stands in any name by chance
+SHORTEST_LABEL = 2  # characters; a single digit is in many names by chance
 MOST_OF_THEM = 0.5
-MOST_LABELS = 1000  # a column with more distinct cells holds no labels
+MOST_LABELS = 1000  # a column with more distinct cells does not hold labels
 
 
 def name_problems(names: list[str]) -> list[Problem]:
-    """Names that are there twice, do not print, or are missing."""
+    """Duplicate, unprintable or missing names."""
     twice = tuple(name for name, count in Counter(names).items() if count > 1)
     odd = tuple(name for name in names if not name.isprintable())
     empty = [place for place, name in enumerate(names) if not name and place > 0]
@@ -222,7 +222,7 @@ def column_notes(names: list[str]) -> list[Problem]:
 
 @dataclass
 class RecordingNames:
-    """Whether recordings are named after their labels: p07-PEN-right tells person, exercise and side."""
+    """Detects recordings named after their labels: p07-PEN-right reveals person, exercise and side."""
 
     column: str | None
     labels: tuple[str, ...]
@@ -251,7 +251,7 @@ class RecordingNames:
 
 @dataclass
 class Spellings:
-    """Labels over the batches of a source: `Walk`, `walk ` and `WALK` are one class, and would be learnt as three."""
+    """Collects label spellings: `Walk`, `walk ` and `WALK` are one class, but would be learnt as three."""
 
     _seen: dict[str, Counter[str] | None] = field(default_factory=dict)
 
@@ -266,13 +266,13 @@ class Spellings:
             self._seen[name] = None
 
     def unusual(self) -> dict[str, dict[str, str]]:
-        """By column: spellings that differ from the usual one only by case or blanks, and that one."""
+        """For each column, spellings that differ from the usual one only by case or spaces, and the usual one."""
         found = {name: _unusual(counts) for name, counts in self._seen.items() if counts}
         return {name: spellings for name, spellings in found.items() if spellings}
 
 
 def respelt(column: pa.ChunkedArray, usual: dict[str, str]) -> pa.ChunkedArray:
-    """The column with its usual spellings."""
+    """The column with usual spellings."""
     places = pc.index_in(column, pa.array(usual, column.type))
     return pc.coalesce(pc.take(pa.array(usual.values(), column.type), places), column)
 

@@ -1,1 +1,1 @@
-"""Mending what can be mended honestly: sort, drop, split, resample, convert; nothing is filled."""
+"""Repairs without inventing data: sort, drop, split, resample, convert."""

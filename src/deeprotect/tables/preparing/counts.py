@@ -1,4 +1,4 @@
-"""What mending did, in numbers."""
+"""Counts of repairs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from deeprotect.tables.checking.check import Checker
 from deeprotect.tables.checking.report import CheckReport
 from deeprotect.tables.reader import Indices, Seen
 
-# What was dropped, by counter: in words, as a reason, and under which kinds a check lists it.
+# Dropped rows, by counter: what, as a reason, and the kinds under which a check lists them.
 _LOST = {
     "ragged_lines": ("lines with a wrong number of cells", "have a wrong number of cells", ("ragged",)),
     "without_recording": ("rows without a recording", "have no recording", ("recording missing",)),
@@ -37,7 +37,7 @@ _DONE = {
 
 @dataclass
 class Counts:
-    """Rows and recordings, in and out, and why some are not there."""
+    """Rows and recordings, in and out, and reasons for those missing."""
 
     rows_in: int = 0
     rows_out: int = 0
@@ -56,14 +56,14 @@ class Counts:
     too_slow: int = 0
     resampled_to_hz: float | None = None
     converted: dict[str, str] = field(default_factory=dict)  # column → unit
-    respelt: dict[str, int] = field(default_factory=dict)  # column → spellings rewritten as the usual one
-    left_out: list[str] = field(default_factory=list)  # columns called time that are none
+    respelt: dict[str, int] = field(default_factory=dict)  # column → number of unified spellings
+    left_out: list[str] = field(default_factory=list)  # columns called time that are not a time
     time_from_days: bool = False
-    decimal_commas: list[str] = field(default_factory=list)  # columns that are no channels, and have points now
-    sheet: str | None = None  # of a workbook with several, what was read and what not
+    decimal_commas: list[str] = field(default_factory=list)  # columns other than channels that now have points
+    sheet: str | None = None  # for a workbook with several sheets, which was read
 
     def usable(self, seen: Seen) -> Indices:
-        """The rows that have a recording, a time that can be read and all samples; the others are counted."""
+        """The rows with a recording, a readable time and all samples; the others are counted."""
         named, whole = seen.recording >= 0, np.isfinite(seen.samples).all(axis=1)
         timed = np.isfinite(seen.time) if seen.time is not None else np.ones(len(named), dtype=bool)
         self.rows_in += len(named)
@@ -79,7 +79,7 @@ class Counts:
         return self.rows_in - self.without_recording - self.without_time - self.with_missing_cells
 
     def tell(self, first: Checker, *, converted: dict[str, str], left_out: Sequence[str]) -> None:
-        """What is done to columns."""
+        """Record changes of columns."""
         self.time_from_days, self.converted, self.left_out = first.in_days, converted, list(left_out)
         self.respelt = {name: len(each) for name, each in first.spellings.unusual().items()}
         self.decimal_commas, self.sheet = list(first.decimal_commas), first.source.note
@@ -88,7 +88,7 @@ class Counts:
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """One per thing that was done; nothing on what was not."""
+        """One line per repair that was made."""
         said = {name: f"dropped {what}" for name, (what, *_) in _LOST.items()} | _DONE
         return [
             *(f"{what}: {getattr(self, name)}" for name, what in said.items() if getattr(self, name)),
@@ -99,13 +99,13 @@ class Counts:
             *(f"spellings of {printable(name)} rewritten as the usual one: {n}" for name, n in self.respelt.items()),
             *(f"converted to {unit}: {', '.join(map(printable, names))}" for unit, names in self._by_unit().items()),
             *(
-                f"decimal commas written as points, in a column that is no channel: {printable(name)}"
+                f"decimal commas written as points, in a column that is not a channel: {printable(name)}"
                 for name in self.decimal_commas
             ),
         ]
 
     def refuse_losses(self, most: float, report: CheckReport) -> None:
-        """A table that loses many of its rows is read wrongly, more often than it is bad; equal rows are no loss."""
+        """Refuse to drop many rows: most often the table was misread; exact duplicates do not count."""
         counts = {name: getattr(self, name) for name in _LOST}
         lost, rows = sum(counts.values()), self.rows_in + self.ragged_lines
         if lost <= most * rows:
@@ -113,7 +113,7 @@ class Counts:
         name = max(counts, key=lambda each: counts[each])
         _, reason, kinds = _LOST[name]
         why = next((f" ({each.what}: {each.fix})" for each in report.problems if each.kind in kinds), "")
-        if lost == rows:  # and no share that is allowed would help
+        if lost == rows:  # no allowed share would help
             raise TableError(f"{report.where}: no usable rows: {counts[name]} {reason}{why}")
         raise TableError(
             f"{report.where}: {lost} of {rows} rows would be dropped, {counts[name]} of them because they "

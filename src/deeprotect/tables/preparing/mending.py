@@ -1,4 +1,4 @@
-"""Mending recordings: rows brought together, doubles dropped, late rows sorted in, restarts and gaps made borders."""
+"""Repairs of recordings: gather rows, drop duplicates, sort late rows, split at restarts and gaps."""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ from deeprotect.tables.fields import plain
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.reader import Indices
 
-BUCKETS = 64  # files on the disk; one of them is in memory at a time, and never less than a recording
+BUCKETS = 64  # temporary files; one at a time is in memory, at least a recording
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive rows; samples is (row, channel), `cells` are all other columns, time as it was written included."""
+    """Consecutive rows; samples is (row, channel), `cells` are all other columns, including time as written."""
 
     key: Indices  # number of the recording
-    time: Floats  # offset in the column's unit; place in the recording, where the table has no time
+    time: Floats  # offset in the column's unit; place in the recording without a time column
     samples: Floats
     cells: pa.Table
 
@@ -51,7 +51,7 @@ class Piece:
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
-    """One after the other."""
+    """Concatenate pieces."""
     if len(pieces) == 1:
         return pieces[0]
     return Piece(
@@ -63,7 +63,7 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 
 def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Recordings that stand together, each in one piece: the longest must fit in memory."""
+    """Contiguous recordings, each in one piece: the longest must fit in memory."""
     held: list[Piece] = []
     for piece in pieces:
         for part in piece.by_recording():
@@ -76,7 +76,7 @@ def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def gathered_recordings(pieces: Iterable[Piece], recordings: int, *, beside: Path | None) -> Iterator[Piece]:
-    """Recordings whose rows stand anywhere, by way of files in a temporary folder `beside` the output."""
+    """Scattered recordings, gathered through temporary files in a folder `beside` the output."""
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=beside) as folder:
         files = [Path(folder) / str(index) for index in range(BUCKETS)]
         _spill(pieces, recordings, files)
@@ -90,7 +90,7 @@ def _spill(pieces: Iterable[Piece], recordings: int, files: list[Path]) -> None:
     writers: dict[int, pa.RecordBatchStreamWriter] = {}
     with ExitStack() as stack:
         for piece in pieces:
-            bucket = piece.key * len(files) // max(1, recordings)  # in order, so that recordings stay in theirs
+            bucket = piece.key * len(files) // max(1, recordings)  # in order, so that each recording is in one bucket
             for index in np.unique(bucket):
                 table = _as_table(piece.take(np.flatnonzero(bucket == index)))
                 if index not in writers:
@@ -115,13 +115,13 @@ def _load(file: Path) -> Piece:
     return Piece(key, time, samples.flatten().to_numpy().reshape(len(key), width), cells)
 
 
-# Shorter than a gap by as much as a policy's rate may differ from the table's: no split table is refused for a gap.
+# Shorter than a gap by as much as a policy's rate may differ from the table's, so that split tables have no gaps.
 SPLIT_STEPS = GAP_STEPS / (1 + RATE_TOLERANCE)
 
 
 @dataclass
 class Mender:
-    """Whole recordings in, runs of strictly growing time out."""
+    """Turns whole recordings into runs of strictly increasing time."""
 
     where: str
     counts: Counts
@@ -148,7 +148,7 @@ class Mender:
 
 @dataclass
 class GapSplitter:
-    """Rows in order of recording and time in, parts out, each with whether a new recording begins with it."""
+    """Splits rows, in order of recording and time, at gaps; each part says whether it begins a new recording."""
 
     period: float
     counts: Counts
@@ -156,7 +156,7 @@ class GapSplitter:
     _time: float = np.nan
 
     def begin(self) -> None:
-        """The next row is of a new recording, whatever its time."""
+        """Begin a new recording with the next row, whatever its time."""
         self._key = -1
 
     def split(self, piece: Piece) -> Iterator[tuple[Piece, bool]]:
@@ -173,7 +173,7 @@ class GapSplitter:
 
 
 def _first_of_each(recording: Piece) -> Indices:
-    """Rows that are the first with their time, samples and cells, in the order in which they stand."""
+    """The first rows with their time, samples and cells, in their original order."""
     cells = [
         codes for name in recording.cells.column_names if (codes := _codes(recording.cells.column(name))) is not None
     ]
@@ -185,7 +185,7 @@ def _first_of_each(recording: Piece) -> Indices:
 
 
 def _codes(column: pa.ChunkedArray) -> Indices | None:
-    """Equal numbers for equal cells; None for a column that numbers the rows, and would make all of them differ."""
+    """Equal numbers for equal cells; None for a column that numbers the rows, which would make all of them differ."""
     if pa.types.is_nested(column.type):
         return None
     encoded = plain(column.combine_chunks()).dictionary_encode()
@@ -195,7 +195,7 @@ def _codes(column: pa.ChunkedArray) -> Indices | None:
 
 @dataclass(frozen=True)
 class Rate:
-    """The rate that is asked for, the one that the table has, and the units of its time column in a second."""
+    """The requested rate, the table's rate, and the time column's units per second."""
 
     wanted_hz: float
     found_hz: float
@@ -203,29 +203,29 @@ class Rate:
 
     @property
     def period(self) -> float:
-        """From one row to the next at the rate that is asked for, in the unit of the time column."""
+        """The step at the requested rate, in the unit of the time column."""
         return self.per_second / self.wanted_hz
 
     def is_above(self, stretch: Piece) -> bool:
-        """Whether this stretch has fewer rows in a second than are asked for: some would be made up."""
+        """Whether this stretch has a lower rate than requested, so that rows would be invented."""
         span = float(stretch.time[-1] - stretch.time[0])
         return (len(stretch) - 1) * (1 + RATE_TOLERANCE) * self.period < span
 
 
 def check_rate(wanted_hz: float, found_hz: float, where: str) -> None:
-    """Only downwards: samples between samples would be made up."""
+    """Allow only lower rates: others would invent samples."""
     if wanted_hz > (1 + RATE_TOLERANCE) * found_hz:
         raise InputError(
             f"{where}: ",
             Argument("rate_hz", wanted_hz),
-            f" is more than its about {found_hz:g} Hz; samples would be made up, so give {found_hz:g} or less",
+            f" is more than its about {found_hz:g} Hz; samples would be invented, so give {found_hz:g} or less",
         )
 
 
 def resample(stretch: Piece, rate: Rate) -> Piece:
-    """One stretch without gaps: means over time for samples, the row in the middle for all else.
+    """Resample a stretch without gaps: means over time for samples, the middle row for everything else.
 
-    Rows every 1/wanted_hz from the stretch's first; none where the last one would be cut short.
+    Rows every 1/wanted_hz from the stretch's first; none whose interval would be incomplete.
     """
     seconds = stretch.time / rate.per_second
     near = rate.wanted_hz > rate.found_hz / (1 + RATE_TOLERANCE)
@@ -241,7 +241,7 @@ def resample(stretch: Piece, rate: Rate) -> Piece:
 
 
 def _nearest(times: Floats, at: Floats) -> Indices:
-    """For each time the row that is nearest to it; times grow."""
+    """The nearest row for each time; times increase."""
     if len(times) == 1:
         return np.zeros(len(at), dtype=np.int64)
     later = np.clip(np.searchsorted(times, at), 1, len(times) - 1)

@@ -1,4 +1,4 @@
-"""`deeprotect prepare`: a messy table in, a tidy one out, and what was done in numbers."""
+"""`deeprotect prepare`: a messy table in, a tidy one and counts of repairs out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ MAX_DROPPED = 0.1  # share of the rows
 
 @dataclass(frozen=True)
 class PrepareRequest:
-    """What is asked of a table: its columns, a rate, units; a policy says which columns are channels."""
+    """Options of `prepare`: columns, a rate, units; a policy names the channels."""
 
     mapping: ColumnMap = field(default_factory=ColumnMap)
     columns: Sequence[str] | None = None
@@ -53,10 +53,10 @@ class PrepareRequest:
 
 
 def prepare(table: Any, out: str | Path, request: PrepareRequest) -> Counts:
-    """Reads the table twice: first as `check` does, then the rows.
+    """Read the table twice: first as `check` does, then the rows.
 
-    Memory does not grow with the table where rows stand in order. A recording that must be sorted is in memory as a
-    whole, and so is a stretch without gaps that is resampled; recordings that interleave go by way of the disk.
+    Memory does not grow with the table if rows are in order. A recording that must be sorted is in memory entirely, and
+    so is a stretch without gaps that is resampled; interleaved recordings go through temporary files.
     """
     if str(table) == STANDARD:
         raise InputError("standard input: the table is read twice; save it to a file first")
@@ -98,12 +98,12 @@ def _opened(table: Any, request: PrepareRequest, first: Checker | None = None) -
             mapped = Argument("map", suggested_map(source.schema.names))
             found = f"{source.where}: no column is named like a sensor; "
             raise TableError(found, NOT_SENSORS, mapped, ", or give a ", Argument("policy"))
-        unit_changes(checker.roles.channels, request.units)  # said before anything is read
+        unit_changes(checker.roles.channels, request.units)  # fail before reading
         yield checker
 
 
 def _first_pass(table: Any, request: PrepareRequest) -> Checker:
-    """How the rows stand, and whether enough of them can be used."""
+    """Check the order of rows, and whether enough of them are usable."""
     counts = Counts()
     with _opened(table, request) as checker:
         for seen in checker.reader.read():
@@ -122,7 +122,7 @@ def _first_pass(table: Any, request: PrepareRequest) -> Checker:
 
 
 def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
-    """The rate that is asked for, beside the one that is there."""
+    """The requested rate, with the table's own."""
     timeline = checker.reader.timeline
     if rate_hz is None:
         return None
@@ -139,7 +139,7 @@ def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
 
 
 def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
-    """The rows that can be used, in the units asked for; without time, by their place in the recording."""
+    """The usable rows, in the requested units; without time, by their place in the recording."""
     places = np.zeros(0, dtype=np.int64)
     for seen in reader.read():
         time = seen.time
@@ -150,7 +150,7 @@ def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
 
 
 def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
-    """How many rows of the same recording came before, so that rows left out leave a gap; and how many have now."""
+    """Number of earlier rows of the same recording, so that dropped rows leave a gap; and the new counts."""
     known = np.where(recording >= 0, recording, 0)
     before = np.pad(before, (0, max(0, int(known.max()) + 1 - len(before))))
     order = np.argsort(known, kind="stable")
@@ -162,7 +162,7 @@ def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
 def _stretches(
     pieces: Iterable[Piece], first: Checker, counts: Counts, *, rate: Rate | None, beside: Path | None
 ) -> Stretches:
-    """Rows in their final order, each part with whether a new recording begins with it."""
+    """Rows in their final order, in parts that say whether they begin a new recording."""
     period = first.step or 1.0
     splitter = GapSplitter(period if rate is None else max(period, rate.period), counts)
     parts = _split(pieces, first, splitter, beside=beside)

@@ -1,4 +1,4 @@
-"""The tidy table: recordings numbered, channels in the units asked for, labels in one spelling, the rest as it is."""
+"""The tidy table: numbered recordings, channels in the requested units, unified labels, everything else unchanged."""
 
 import re
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class UnitChange:
         return cls(what.strip(), old_unit, new_unit, size / new_size)
 
     def columns(self, channels: tuple[str, ...]) -> tuple[str, ...]:
-        """The column of that very name, or all of that sensor."""
+        """The column with that name, or all of that sensor."""
         if self.what in channels:
             return (self.what,)
         sensors = {name: recognise(name) for name in channels}
@@ -61,7 +61,7 @@ class UnitChange:
         return found
 
     def renamed(self, column: str) -> str:
-        """A name that states the old unit in brackets states the new one."""
+        """The name with the new unit in brackets instead of the old one."""
         return _IN_NAME.sub(f"({self.unit})", column)
 
 
@@ -74,15 +74,15 @@ def _known(unit: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class Tidy:
-    """How the columns of a source become those of the tidy table; `timeline` writes the stamps of a new rate."""
+    """Converts columns of a source to those of the tidy table; `timeline` writes the stamps of a new rate."""
 
     source: pa.Schema
     roles: Roles
     changes: dict[str, UnitChange]
-    timeline: Timeline | None  # None where time stays as it was written, or there is none
-    spellings: dict[str, dict[str, str]]  # of labels, by column, and the usual ones
-    commas: tuple[str, ...]  # columns of numbers with decimal commas that are no channels
-    left_out: tuple[str, ...]  # columns called time though there is said to be none: others would take them for it
+    timeline: Timeline | None  # None if time is unchanged or missing
+    spellings: dict[str, dict[str, str]]  # by column, spellings and the usual ones
+    commas: tuple[str, ...]  # columns with decimal commas that are not channels
+    left_out: tuple[str, ...]  # columns called time that are not a time, which other programs would use
     where: str
 
     @classmethod
@@ -108,12 +108,12 @@ class Tidy:
 
     @property
     def beside(self) -> list[str]:
-        """Columns that are no channels."""
+        """Columns that are not channels."""
         return [name for name in self.source.names if name not in self.roles.channels]
 
     @property
     def factors(self) -> Floats:
-        """By which each channel is multiplied."""
+        """Factors for each channel."""
         return np.array([self.changes[name].factor if name in self.changes else 1.0 for name in self.roles.channels])
 
     @property
@@ -122,7 +122,7 @@ class Tidy:
         return pa.schema(fields if self.roles.recording else [pa.field(RECORDING, pa.string()), *fields])
 
     def table(self, piece: Piece, number: int) -> pa.Table:
-        """The rows of a piece, all of the recording with that number."""
+        """The rows of a piece, which belong to the recording with that number."""
         named = pa.array([str(number)] * len(piece), pa.string())
         columns = [self._column(name, piece, named) for name in self.source.names]
         columns = columns if self.roles.recording else [named, *columns]
@@ -153,7 +153,7 @@ class Tidy:
         if name == self.roles.time:
             return self._time(piece)
         cells = piece.cells.column(name)
-        if name in self.commas:  # one decimal mark in a file
+        if name in self.commas:  # one decimal mark per file
             plain_cells = cells.combine_chunks()
             return pc.coalesce(NumberColumn(mark=",").written(plain_cells)[0], plain_cells)
         return respelt(cells, self.spellings[name]) if name in self.spellings else cells
@@ -167,7 +167,7 @@ class Tidy:
 
 
 def unit_changes(channels: tuple[str, ...], units: tuple[UnitChange, ...]) -> dict[str, UnitChange]:
-    """Which change meets which column; each at most once."""
+    """The change for each column; at most one."""
     changes: dict[str, UnitChange] = {}
     for change in units:
         for name in change.columns(channels):

@@ -13,17 +13,25 @@ from deeprotect.bundle.layers.rounding import Clip
 from deeprotect.training.export import WAVE_BITS, LayerBuilder, array, build, root_of, waves
 from deeprotect.training.networks import to_grid, window_samples
 
-FILTERS, KERNEL, WIDTH = (32, 32), 3, 128
-LONGEST = 20
-"""Number of samples above which a layer may halve the window: long windows need no finer time."""
+FILTERS, WIDTH = 32, 128
+LONGEST, LAYERS = 20, 2
+"""Layers halve a window until at most this many samples are left, and there are at least this many layers."""
+KERNEL, WIDE_KERNEL = 3, 7
+"""Samples that a convolution covers; the wide kernel is for layers that halve a window."""
 BINS, MOST_BINS = 64, 256
 """Bins for each statistic of a window, and for all its statistics together."""
 TRIM, GRID = 0.01, 1 / 32
 """Share of the statistics beyond each end of the bins, and the grid of bin edges in standard deviations."""
+STATISTICS = 4
+"""Number of summary statistics of a channel."""
 VALUE_BITS, SCORE_BITS, LARGEST_SCORE = 6, 8, 127.0
 """Hidden values are rounded to 2^-6, scores to 2^-8."""
 DROP = 0.2
 """Standard deviation of the noise that multiplies hidden values in training: Gaussian dropout (Srivastava 2014)."""
+
+
+LEAST_VARIANCE = 1e-12
+"""Keeps the gradient of a standard deviation finite; far below the grid of hidden values."""
 
 
 class SummaryStatistics(nn.Module):
@@ -32,7 +40,7 @@ class SummaryStatistics(nn.Module):
     def forward(self, series: Tensor) -> Tensor:
         by_time = series.transpose(0, 1).contiguous()  # a sixth of the time, copy included
         mean = by_time.mean(dim=0)
-        spread = (by_time - mean).square().mean(dim=0).sqrt()
+        spread = (by_time - mean).square().mean(dim=0).clamp(min=LEAST_VARIANCE).sqrt()
         return torch.cat([mean, spread, by_time.amin(dim=0), by_time.amax(dim=0)], dim=-1)
 
 
@@ -111,12 +119,14 @@ class Coder(nn.Module):
         self.encoding = PiecewiseLinearEncoding(self.statistics(self._series(windows)))
         self.convolutions = nn.ModuleList()
         length, width = samples, channels
-        for filters in FILTERS:
-            stride = 2 if length > LONGEST else 1
-            self.convolutions.append(TimeConvolution(width, filters, KERNEL, stride=stride, padding=KERNEL // 2))
-            length, width = (length - 1) // stride + 1, filters
+        while length > LONGEST or len(self.convolutions) < LAYERS:
+            stride, kernel = (2, WIDE_KERNEL) if length > LONGEST else (1, KERNEL)
+            self.convolutions.append(TimeConvolution(width, FILTERS, kernel, stride=stride, padding=kernel // 2))
+            length, width = (length - 1) // stride + 1, FILTERS
+        self.pooled = samples > LONGEST
+        learnt = FILTERS * (length + STATISTICS * self.pooled)
         others = channels * (samples // 2 + 1) + self.encoding.bins
-        self.first, self.normalise = nn.Linear(width * length + others, WIDTH), nn.BatchNorm1d(WIDTH)
+        self.first, self.normalise = nn.Linear(learnt + others, WIDTH), nn.BatchNorm1d(WIDTH)
         self.last = nn.Linear(WIDTH, classes)
 
     def forward(self, windows: Tensor, noise: Tensor | None = None) -> Tensor:
@@ -137,12 +147,13 @@ class Coder(nn.Module):
         return mixed
 
     def _convolved(self, series: Tensor) -> Tensor:
-        """Output of the convolutions, (time, filter) flattened."""
+        """Output of the convolutions, (time, filter) flattened; for long windows, its summary statistics as well."""
         convolved = series
         for layer in self.convolutions:
             new = functional.relu(layer(convolved))
             convolved = new + convolved if new.shape == convolved.shape else new
-        return convolved.flatten(1)
+        found = convolved.flatten(1)
+        return torch.cat([found, self.statistics(convolved)], dim=-1) if self.pooled else found
 
     def _summaries(self, series: Tensor) -> Tensor:
         """Spectrum, and the piecewise linear encoding of the statistics."""
@@ -154,7 +165,7 @@ def _coder(module: Coder, builder: LayerBuilder) -> None:
     """Export with scores on a grid shared by all coders."""
     builder.unflatten(module.channels)
     convolved, spectrum, statistics = (builder.branch() for _ in range(3))
-    _convolutions(module.convolutions, convolved)
+    _convolutions(module, convolved)
     spectrum.spectrum(VALUE_BITS)
     statistics.statistics()
     low, width, levels = array(module.encoding.low), array(module.encoding.width), statistics.rows[:, None, :]
@@ -168,9 +179,9 @@ def _coder(module: Coder, builder: LayerBuilder) -> None:
     builder.exponent = 0  # scores stay whole numbers
 
 
-def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
+def _convolutions(module: Coder, builder: LayerBuilder) -> None:
     """Export convolutions; those that keep the shape of a series are residual, as in `Coder`."""
-    for each in modules:
+    for each in module.convolutions:
         assert isinstance(each, nn.Conv1d)
         same = each.stride == (1,) and each.in_channels == each.out_channels
         inner = builder.branch() if same else builder
@@ -179,4 +190,11 @@ def _convolutions(modules: nn.ModuleList, builder: LayerBuilder) -> None:
         if same:
             builder.residual(inner)
             builder.to_grid(VALUE_BITS)
-    builder.flatten()
+    if not module.pooled:
+        builder.flatten()
+        return
+    flat, pooled = builder.branch(), builder.branch()
+    flat.flatten()
+    pooled.statistics()
+    pooled.to_grid(VALUE_BITS, low=0.0)
+    builder.concatenate([flat, pooled])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.labelled_windows import Indices, rank_in_group
 
 MIXED = 12
@@ -47,11 +48,10 @@ class Mixtures:
 class Material:
     """All training windows (window, value), and those that one code's outputs may be mixed from.
 
-    groups: each member's person, or the member itself if fewer than two people have windows to mix.
-
-    scales: two weightings of values for comparing windows: one over the spread of their channel, and plain.
-
-    gaps: the typical gap between different people, under each of the scales.
+    groups: each member's person, or the member itself where fewer than two people have windows to mix.
+    scales: weights of the values when windows are compared: one over the spread of their channel, and plain.
+    gaps: what is typical between different people, with each of the scales.
+    matching: gives mixtures the features of the windows in them.
     """
 
     windows: Floats
@@ -59,9 +59,10 @@ class Material:
     groups: Indices
     scales: tuple[Floats, Floats]
     gaps: tuple[float, float]
+    matching: FeatureMatching | None = None
 
     @classmethod
-    def of(cls, samples: Floats, members: Indices, people: Indices) -> Self:
+    def of(cls, samples: Floats, members: Indices, people: Indices, matching: FeatureMatching | None = None) -> Self:
         flat, spread = samples.reshape(len(samples), -1), samples.std(axis=(0, 1))
         even = np.tile(1 / np.where(spread > 0, spread, 1.0), samples.shape[1])
         scales = (even, np.ones_like(even))
@@ -70,8 +71,8 @@ class Material:
         first, second = (typical_gap(flat * each, members, people=people) for each in scales)
         theirs = members[np.isin(people[members], _with_enough(people[members]))]
         if len(np.unique(people[theirs])) > 1:
-            return cls(flat, theirs, people[theirs], scales, (first, second))
-        return cls(flat, members, np.arange(len(members)), scales, (first, second))
+            return cls(flat, theirs, people[theirs], scales, (first, second), matching)
+        return cls(flat, members, np.arange(len(members)), scales, (first, second), matching)
 
     def people(self, rows: Indices) -> int:
         """Number of people with enough windows among `rows`, which index `members`."""
@@ -82,12 +83,38 @@ class Material:
     def fewest_people(self) -> int:
         return min(FEWEST_PEOPLE, self.people(np.arange(len(self.members))))
 
-    def mixtures(self, anchors: Indices, rows: Indices, *, textures: Floats, random: np.random.Generator) -> Mixtures:
-        """Make one mixture around each anchor, of members among `rows`; both index `members`."""
-        near = self._neighbours(anchors, rows)
+    @cached_property
+    def _scaled(self) -> Floats:
+        """Of members."""
+        return self.windows[self.members] * self.scales[0]
+
+    @cached_property
+    def _places(self) -> Floats:
+        """Of members, by features that do not depend on phases."""
+        assert self.matching is not None
+        return self.matching.places(self.windows[self.members])
+
+    def mixtures(
+        self,
+        anchors: Indices,
+        rows: Indices,
+        *,
+        textures: Floats,
+        random: np.random.Generator,
+        wanted: Sequence[int] | None = None,
+    ) -> Mixtures:
+        """Make one mixture around each anchor, of members among `rows`; both index `members`.
+
+        With `wanted`, the class that they are to show in each useful inference, they get the features of the windows
+        in them.
+        """
+        near = self._neighbours(anchors, rows, self._scaled if wanted is None else self._places)
         weights = draw_weights(near.shape[1], textures, random=random)
         parts = self.windows[self.members[near]]
         mixed = mix(parts, weights)
+        if wanted is not None:
+            assert self.matching is not None
+            mixed = self.matching.match(mixed, parts, wanted)
         same = self.groups[near][:, :, None] == self.groups[near][:, None, :]
         shares = (same @ np.abs(weights)[:, :, None])[:, :, 0] / np.abs(weights).sum(axis=1, keepdims=True)
         people = np.rint((1 / same.sum(axis=2)).sum(axis=1)).astype(np.int64)
@@ -114,11 +141,13 @@ class Material:
                 away = np.minimum(away, apart / gap)
         return away
 
-    def _neighbours(self, anchors: Indices, rows: Indices) -> Indices:
-        """The nearest window of each of the nearest people, then each one's second nearest, …; (anchor, window)."""
-        scaled = self.windows[self.members] * self.scales[0]
+    def _neighbours(self, anchors: Indices, rows: Indices, places: Floats) -> Indices:
+        """The nearest window of each of the nearest people, then each one's second nearest, …; (anchor, window).
+
+        places: where each member lies.
+        """
         around, place = np.unique(anchors, return_inverse=True)
-        near = np.argsort(pairwise(scaled[around], scaled[rows]), axis=1, kind="stable")
+        near = np.argsort(pairwise(places[around], places[rows]), axis=1, kind="stable")
         ranks = np.stack([rank_in_group(groups) for groups in self.groups[rows[near]]])
         order = np.argsort(ranks, axis=1, kind="stable")[:, : _taken(self.groups[rows])]
         return np.asarray(rows[np.take_along_axis(near, order, axis=1)][place])

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from deeprotect.errors import TableError
 from deeprotect.signals.schema import Floats
+from deeprotect.training.codebook.matching import FeatureMatching
 from deeprotect.training.codebook.mixing import MIXED, Material, Mixtures, pairwise
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, Labels, rank_in_group
 from deeprotect.training.trainer import Progress
@@ -164,12 +165,13 @@ def _probabilities(model: Any, windows: Floats, classes: int) -> Floats:
 FEWEST = 4
 """Windows that a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
 VARIANTS = 24
-DRAWN = 25
+DRAWN = 10
 """Mixtures drawn in each round on each side, for each output."""
 ENOUGH, SURE = 3, 0.5
 """Number of candidate mixtures per output, and their score, that make another round unnecessary."""
 ROUNDS, WIDER = 8, 4
-"""Most rounds, and the round after which textures grow: more texture leaves fewer mixtures of densely lying windows."""
+"""Most rounds, and the round after which features are not matched and textures grow: more texture leaves more mixtures
+of densely lying windows."""
 FEWEST_SURE = 6
 """Number of an output's mixtures that apps classify as intended, above which no others are needed."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
@@ -232,13 +234,21 @@ def synthesise(
         for task in tasks
     ]
     clear = np.min([_margin(windows.flat, sides, each) for each in zip(tasks, surrogates, strict=True)], axis=0)
+    matching = FeatureMatching.of(windows.samples, [task.targets for task in tasks])
     chosen: list[Mixtures] = []
     for code in range(int(codes.max()) + 1):
-        material = Material.of(windows.samples, _members(codes, code, tasks), people)
+        material = Material.of(windows.samples, _members(codes, code, tasks), people, matching)
         judges = [(ensembles, int(task.meaning[code])) for ensembles, task in zip(surrogates, tasks, strict=True)]
         members = material.members
         rows = [_representative(material, clear[members], sides[members] == side) for side in (0, 1)]
-        mixtures, scores = _search(material, rows, partial(_score, judges), count=variants, random=random)
+        mixtures, scores = _search(
+            material,
+            rows,
+            partial(_score, judges),
+            wanted=[number for _, number in judges],
+            count=variants,
+            random=random,
+        )
         if not len(mixtures):
             raise TableError(
                 f"the windows of {_named(tasks, code)} are too similar to mix; merge it with another class"
@@ -300,6 +310,7 @@ def _search(
     rows: Sequence[Indices],
     score: Callable[[Floats], Floats],
     *,
+    wanted: Sequence[int],
     count: int,
     random: np.random.Generator,
 ) -> tuple[Mixtures, Floats]:
@@ -312,7 +323,10 @@ def _search(
     for attempt in range(ROUNDS):
         textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        drawn = Mixtures.join([material.mixtures(*side, textures=textures, random=random) for side in sides])
+        meant = wanted if attempt < WIDER else None
+        drawn = Mixtures.join(
+            [material.mixtures(*side, textures=textures, random=random, wanted=meant) for side in sides]
+        )
         found.append(drawn[material.releasable(drawn, margin=MARGIN)])
         scores = np.concatenate([scores, score(found[-1].windows)])
         if (scores > SURE).sum() >= ENOUGH * count or (attempt + 1 >= WIDER and len(scores) >= ENOUGH * count):
