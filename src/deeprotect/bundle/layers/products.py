@@ -131,7 +131,7 @@ class _Convolving:
         else:
             padded = self._framed(rows)
         time, value, row = padded.strides
-        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
+        # The input of the kernel at a step is contiguous in memory: a matrix for each step, without a copy.
         shape, strides = (self._steps, len(self._weights), count), (self._stride * time, value, row)
         if count > 1:
             seen: Array = np.ndarray(shape, self._kind, padded, strides=strides)
@@ -141,7 +141,7 @@ class _Convolving:
         return product if out is None else handed(product, out)
 
     def _framed(self, rows: Array) -> Array:
-        """With zeros before and after them, and ones beside them."""
+        """Adds zeros before and after the rows, and a channel of ones."""
         length, inputs, count = rows.shape
         first, last = self._padding, self._padding + length
         padded = np.empty((length + 2 * first, inputs + 1, count), self._kind)
@@ -208,7 +208,7 @@ class Statistics(Layer):
         kind, ones = np.int32 if largest < 1 << 31 else np.int64, np.ones(samples)
 
         def one(row: Array) -> Array:
-            """Of a single row, by products: calls of numpy are what it costs."""
+            """For a single row, with few calls of numpy, which dominate its cost."""
             values = np.empty((4, channels), np.float32)
             by_channel = np.ascontiguousarray(row.reshape(samples, channels).T)
             np.minimum.reduce(by_channel, axis=1, out=values[2])
