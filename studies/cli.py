@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deeprotect.api.evaluating import processes_or_cluster, refuse_report
+from deeprotect.api.evaluating import processes_or_cluster
 from deeprotect.cli.evaluate import Jobs, Report, Scheduler
 from deeprotect.cli.printing import bar, json_text
 from deeprotect.cli.protect import Data
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
+from deeprotect.tables.outputs import Output
 
 BENCH = ("bench.json", "bench.svg", "performance.md")
 Source = Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Local copies of the data sets.")]
@@ -58,7 +59,7 @@ def reproduce(
     wanted = {"studies.json": bool(study), "features.json": bool(features)}
     cases_wanted = bool(cases) or not any(wanted.values())
     parts = [name for name, asked in wanted.items() if asked] + [*REPORT] * cases_wanted
-    refuse_report(out, parts, force=force)
+    Output.at(out).check_report(parts, force=force)
     if study:
         _studies(study, out, source=source, seed=seed, app=app)
     if features:
@@ -292,7 +293,7 @@ def bench(
     if bundle is not None:
         raise InputError("only `bench device` and `bench gateway` take a bundle; leave it out")
     if out is not None:
-        refuse_report(out, BENCH, force=force)
+        Output.at(out).check_report(BENCH, force=force)
     from studies.benchmark.benchmark import measure_all, measure_short
     from studies.benchmark.reference import held_against, read_reference
     from studies.printing import ratios_table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 from studies.benchmark.made_up import Shape, protector, recording
 from studies.benchmark.own_process import TimedRun, run
 from studies.benchmark.ratio import Ratio

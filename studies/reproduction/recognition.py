@@ -11,8 +11,8 @@ from deeprotect.errors import InputError
 from deeprotect.evaluation.evaluator import Draw, FoldRelease, ReleasedRows
 from deeprotect.evaluation.methods import Setting
 from deeprotect.evaluation.runner import EvaluationCell, FittedFold, Question, Runner, seeded
-from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import run_lengths
 from deeprotect.training.codebook.coder import SCORE_BITS
 from deeprotect.training.codebook.personal_head import personal
 from deeprotect.training.fitting.trained import TrainedProtector

@@ -11,7 +11,7 @@ from deeprotect.evaluation.experiment import RunResult, measure_rows
 from deeprotect.evaluation.results import Results
 from deeprotect.evaluation.runner import Progress
 from deeprotect.evaluation.workers import Jobs
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from studies.reproduction import authentication, feature_curves, listening, speech, transport
 from studies.reproduction import case_files as files
 from studies.reproduction.all_owners import measure_owners
@@ -69,7 +69,7 @@ def reproduce(
 ) -> Reproduction:
     """Writes report.html, results.json, figures, tables and sounds into `out`; `report` gets each case once done."""
     cases, size = request.selected, request.size  # wrong input before any work
-    refuse_unwritable_folder(out)
+    Output.at(out).check_folder()
     with (watch := Stopwatch())("reading data"):
         experiments, missing = _read(cases, request)
     if not experiments:

@@ -56,7 +56,7 @@ def test_a_refusal_says_all_that_one_needs_to_know(folder, deeprotect, limited):
     refused = deeprotect("protect", "limited", "walk.parquet", "more.csv", *LEDGER)
     assert refused.returncode == 1
     assert (
-        "'ann' has spent ε = 250 of per_hour = 300; 50 draws ask for 250, and 50 is left; it frees at "
+        "'ann' has spent ε = 250 of per_hour = 300; 50 draws would cost ε = 250; ε = 50 remains; it frees at "
         in refused.stderr
     )
     assert len(refused.stderr.splitlines()) == 1

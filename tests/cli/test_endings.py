@@ -131,7 +131,7 @@ def test_a_full_disk_is_said_as_such_with_its_own_code(folder, deeprotect, monke
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("deeprotect.tables.sinks._Csv.write", full)
+    monkeypatch.setattr("deeprotect.tables.outputs._Csv.write", full)
     done = deeprotect("protect", "protector", "walk.csv", "out.csv")
     assert (done.returncode, done.stderr.count("\n")) == (74, 1)
     assert done.stderr.startswith("deeprotect: out.csv: no space is left")

@@ -8,7 +8,7 @@ from pyarrow import csv, parquet
 
 from deeprotect.datasets import Dataset, load, save
 from deeprotect.errors import InputError
-from deeprotect.tables import sinks
+from deeprotect.tables import outputs
 from deeprotect.tables.sources import open_source
 
 
@@ -49,12 +49,12 @@ def test_a_place_that_cannot_be_written_gives_one_line(dataset: Dataset, tmp_pat
 def test_a_failure_on_the_way_leaves_the_old_file_and_no_part(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half_written(self: sinks._Csv, _: object) -> None:
+    def half_written(self: outputs._Csv, _: object) -> None:
         self._stream.write(b"half")
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.csv").write_text("old")
-    monkeypatch.setattr(sinks._Csv, "write", half_written)
+    monkeypatch.setattr(outputs._Csv, "write", half_written)
     with pytest.raises(OSError, match="No space left") as failure:
         save(dataset, tmp_path / "a.csv")
     assert failure.value.filename == str(tmp_path / "a.csv")  # the table is not to blame

@@ -125,7 +125,7 @@ def _limited(bundle, **limits):
 def test_without_a_ledger_a_limit_holds_over_all_workers_and_not_for_each(bundle, rows, limit, when_spent):
     """48 draws of ε = 5, shared out in parts of 8."""
     enough, short = (_limited(bundle, **{limit: most}, when_spent=when_spent) for most in (240.0, 239.0))
-    with pytest.raises(BudgetError, match=rf"{limit} = 239; 48 draws ask for 240, and 239 is left"):
+    with pytest.raises(BudgetError, match=rf"{limit} = 239; 48 draws would cost ε = 240; ε = 239 remains"):
         _job(short, rows)
     assert pa.Table.from_batches(release_batches(rows.to_batches(), _job(enough, rows))).num_rows == rows.num_rows
 

@@ -30,8 +30,8 @@ from deeprotect.release.ledger.books import StoredBooks
 from deeprotect.release.ledger.stored import StoredLedger
 from deeprotect.signals import Frame, Windows
 from deeprotect.signals.schema import Schema
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.training.export import LayerBuilder
 from deeprotect.training.fitting import blind, fit
 from deeprotect.training.labelled_windows import read_windows

@@ -2,8 +2,7 @@
 
 import pytest
 
-from deeprotect.policy.known_sensors import recognise
-from deeprotect.policy.usual_names import FoundColumns, is_telling, ticks_per_second
+from deeprotect.policy.known_sensors import FoundColumns, is_telling, recognise, ticks_per_second
 
 TIME = ["time", "Time", "TIMESTAMP", "Time (s)", "time [ms]", "Timestamp (UTC)", "timestamp_ns", "time_ms", "timeMs"]
 TIME += ["t", "ts", "epoch", "unix_time", "datetime", "Date Time", "elapsed time (s)", "seconds_elapsed", "Zeitstempel"]

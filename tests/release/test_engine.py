@@ -148,7 +148,7 @@ def test_a_failed_release_stays_charged(bundle, windows):
 
 def test_nothing_is_drawn_when_the_budget_does_not_cover_it(bundle, windows):
     log = []
-    with pytest.raises(BudgetError, match="3 draws ask for 15, and 14 is left"):
+    with pytest.raises(BudgetError, match="3 draws would cost ε = 15; ε = 14 remains"):
         run(Watched(bundle, log), windows, log=log, ledger=MemoryLedger(price(bundle, in_all=14.0)))
     assert [step for step, _ in log] == ["encode"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from deeprotect import Protector
 from deeprotect.tables import text_lines
-from deeprotect.tables.sinks import BLOCK_ROWS, open_sink
+from deeprotect.tables.outputs import BLOCK_ROWS, open_sink
 
 ROWS = 2 * BLOCK_ROWS + 1000
 BLOCKS = [BLOCK_ROWS, BLOCK_ROWS, 1000]

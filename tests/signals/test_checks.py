@@ -3,7 +3,7 @@ import pytest
 
 from deeprotect.errors import TableError
 from deeprotect.signals import Channel, Schema
-from deeprotect.signals.checks import all_inside, check_finite, largely_outside, refuse_outside
+from deeprotect.signals.schema import all_inside, check_finite, largely_outside, refuse_outside
 
 SCHEMA = Schema((Channel("acc_x", "g", -4, 4), Channel("acc_y", "g", -4, 4)), rate_hz=10, window=4)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.signals import Hold, Windower, cut
-from deeprotect.signals.episodes import run_lengths
+from deeprotect.signals.windowing import run_lengths
 
 COUNTS = st.lists(st.integers(1, 9), min_size=1, max_size=20).map(np.array)
 

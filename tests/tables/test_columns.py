@@ -5,9 +5,8 @@ import pytest
 
 from deeprotect import Policy, Protector
 from deeprotect.errors import InputError, PolicyError, TableError
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import Columns, number_fields
-from deeprotect.tables.rows import read_rows
+from deeprotect.tables.columns import Columns, number_fields, read_rows
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.source import Source
 
 SAMPLES = {"acc_x": [0.5] * 4, "acc_y": [0.25] * 4}

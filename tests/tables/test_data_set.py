@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from deeprotect.errors import InputError, TableError
-from deeprotect.tables.data_set import is_folder, parts_of
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.outputs import Output
 
 PASSING = ("time", "recording")
 
@@ -104,6 +105,6 @@ def test_a_linked_file_goes_where_its_link_lies(tmp_path):
 
 def test_an_output_is_a_folder_unless_its_name_is_a_tables(tmp_path):
     (tmp_path / "there.csv").mkdir()
-    assert is_folder(str(tmp_path / "there.csv"))
-    assert all(map(is_folder, ("out", "out/", "out.csv/")))
-    assert not any(map(is_folder, ("out.csv", "out.parquet", "out.xlsx", "-")))
+    assert Output.at(tmp_path / "there.csv").is_folder
+    assert all(Output(each).is_folder for each in ("out", "out/", "out.csv/"))
+    assert not any(Output(each).is_folder for each in ("out.csv", "out.parquet", "out.xlsx", "-"))

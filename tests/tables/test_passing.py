@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeprotect.signals import Channel, Schema
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, Rows
 from deeprotect.tables.passing import BesideCells, PassThrough
-from deeprotect.tables.rows import Rows
 
 SCHEMA = Schema((Channel("acc_x", "g", -4.0, 4.0),), 10.0, 4)
 NUMBERED, RELATIVE = PassThrough(), PassThrough(recording="named", time="relative")

@@ -8,8 +8,7 @@ from tests.conftest import walk
 
 from deeprotect import Protector
 from deeprotect.errors import TableError
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sources import open_source
+from deeprotect.tables.sources import open_source, paths_of
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from deeprotect.release.engine import Pipeline, stream
 from deeprotect.release.ledger import DrawCounts, Ledger
 from deeprotect.release.tables import ReleaseSummary
 from deeprotect.signals import Frame, Run, Schema, Windows
-from deeprotect.signals.checks import largely_outside
+from deeprotect.signals.schema import largely_outside
 from deeprotect.tables.fields import saturated
 
 AT_ONCE = 4096

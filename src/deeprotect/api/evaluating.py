@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from deeprotect.api.arguments import AnyPolicy, FilePath, Names, Number, Own, Progress, Whole, checked, silent
 from deeprotect.errors import Argument, ArgumentError, InputError, Placeholder
 from deeprotect.policy import Policy
-from deeprotect.tables import output_checks
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.outputs import Output
+from deeprotect.tables.sources import is_of_paths, paths_of
 
 if TYPE_CHECKING:
     from deeprotect.evaluation.results import Results
@@ -91,7 +90,7 @@ def evaluate(
     from deeprotect.evaluation.runs.own_table import evaluate as run
 
     if out is not None:
-        refuse_report(Path(out), REPORT, force=force)
+        Output.at(out).check_report(REPORT, force=force)
     own: Any = {"app": apps, "attacker": attackers, "method": methods}
     asked: Any = {
         "group": group,
@@ -170,16 +169,9 @@ def tune(
     from deeprotect.evaluation.runs.tune import tune as run
 
     goal = Goal(accuracy, epsilon_per_hour)
-    refuse_report(Path(out), (*REPORT, POLICY), force=force)
+    Output.at(out).check_report((*REPORT, POLICY), force=force)
     given: Any = {"mapped": map, "columns": columns, "jobs": processes_or_cluster(jobs, None)}
     return run(Policy.of(policy), table, Path(out), goal=goal, progress=progress, **given)
-
-
-def refuse_report(out: Path, parts: Iterable[str], *, force: bool) -> None:
-    """Before the work, refuse an impossible folder, or one with an earlier report."""
-    output_checks.refuse_unwritable_folder(out)
-    if not force:
-        output_checks.refuse_existing_in(out, parts)
 
 
 def processes_or_cluster(jobs: int | None, scheduler: str | None) -> int | str:

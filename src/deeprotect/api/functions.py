@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from deeprotect.api.arguments import AnyPolicy, FilePath, Names, Number, Progress, Whole, checked, silent
 from deeprotect.errors import Argument, InputError, printable
 from deeprotect.policy import Policy
-from deeprotect.tables import output_checks
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.outputs import Output
+from deeprotect.tables.roles import ColumnMap
+from deeprotect.tables.sources import is_of_paths, paths_of
 
 if TYPE_CHECKING:
     from deeprotect.auditing.audit import Audit
@@ -75,8 +74,8 @@ def prepare(
     from deeprotect.tables.preparing.prepare import prepare as run
     from deeprotect.tables.preparing.tidy import UnitChange
 
-    output_checks.refuse_unknown_kind(str(out))
-    output_checks.refuse_output(str(out), _files(table), force=force)
+    Output.at(out).check_kind()
+    Output.at(out).check(_files(table), force=force)
     rules = None if policy is None else Policy.of(policy)
     request = PrepareRequest(
         mapping=_mapping(rules, map),
@@ -129,7 +128,7 @@ def init(
     from deeprotect.tables.files import READERS, kind_of
 
     if out is not None:
-        output_checks.refuse_output(str(out), _files(table), force=force)
+        Output.at(out).check(_files(table), force=force)
         if kind_of(str(out)) in READERS:
             raise InputError(f"{out}: that is a table's name, and a policy is TOML; use a name such as policy.toml")
     kept, hidden = _several(useful), _several(sensitive)

@@ -7,15 +7,14 @@ from typing import Any
 
 from deeprotect.bundle import Bundle
 from deeprotect.errors import Argument, InputError, Placeholder, printable
-from deeprotect.policy.known_sensors import axis_of, factor_of, recognise, spelt, unit_in
-from deeprotect.policy.usual_names import PERSON, RECORDING, TIME
+from deeprotect.policy.known_sensors import PERSON, RECORDING, TIME, axis_of, factor_of, recognise, spelt, unit_in
 from deeprotect.signals import Channel
 from deeprotect.signals.clock import RATE_TOLERANCE
 from deeprotect.tables.checking.check import first_look
 from deeprotect.tables.checking.report import CheckReport
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import stated_unit
-from deeprotect.tables.several import paths_of
+from deeprotect.tables.roles import ColumnMap
+from deeprotect.tables.sources import paths_of
 
 PREPARED = "prepared.csv"
 _LINEAR = re.compile(r"linear|user", re.IGNORECASE)

@@ -28,19 +28,11 @@ from deeprotect.release.live import ListenTo, LiveStream
 from deeprotect.release.tables import ReleaseSummary, Releasing, released
 from deeprotect.tables.addresses import is_address
 from deeprotect.tables.atomic import alone
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.data_set import is_folder, parts_of
-from deeprotect.tables.output_checks import (
-    STANDARD,
-    refuse_among_inputs,
-    refuse_existing,
-    refuse_output,
-    refuse_unknown_kind,
-)
+from deeprotect.tables.data_set import parts_of
+from deeprotect.tables.outputs import STANDARD, Output, open_pipe, open_sink
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sinks import open_pipe, open_sink
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.roles import ColumnMap
+from deeprotect.tables.sources import is_of_paths, paths_of
 
 if TYPE_CHECKING:
     from deeprotect.auditing.audit import Audit
@@ -201,7 +193,7 @@ class Protector:
 
         refuse_place(Path(out))
         if not force:
-            refuse_existing(Path(out))
+            Output.at(out).check_absent()
         if sign is None:
             self.bundle.save(Path(out))
         else:
@@ -266,7 +258,7 @@ class Protector:
         if out is not None:
             if Path(out).suffix.lower() != ".png":
                 raise InputError(f"{out}: the picture is a PNG file; give a name that ends in .png")
-            refuse_output(str(out), paths_of(table) if is_of_paths(table) else [], force=force)
+            Output.at(out).check(paths_of(table) if is_of_paths(table) else [], force=force)
         windows = None if table is None else read_windows(table, self.policy).flat
         result = audit(self.bundle, runs=runs, windows=windows, progress=progress)
         if out is not None:
@@ -349,7 +341,7 @@ class Protector:
         elif out is None and not dry_run:
             with releasing(table) as tables:
                 release = Release.of(like(table, tables.read_all()), tables.summary)
-        elif out is not None and is_folder(str(out)):
+        elif out is not None and Output.at(out).is_folder:
             folder: Any = {"bundle": self.bundle, "progress": progress, **read}
             release = Release.of(None, _write_folder(table, Path(out), releasing, dry_run=dry_run, **folder))
         else:
@@ -479,16 +471,17 @@ class Protector:
 
 
 def _write(source: Any, out: str, releasing: Releasing, *, force: bool, dry_run: bool) -> ReleaseSummary:
-    refuse_unknown_kind(out)
+    output = Output(out)
+    output.check_kind()
     inputs = paths_of(source) if is_of_paths(source) else []
-    refuse_output(out, inputs, force=force)
+    output.check(inputs, force=force)
     if dry_run:
         with releasing(source) as tables:
             return tables.plan()
     live = out == STANDARD and inputs == [STANDARD]
     with nullcontext() if out == STANDARD or is_address(out) else alone(Path(out)):
         if not force:
-            refuse_existing(out)  # again: another run may have ended meanwhile
+            output.check_absent()  # again: another run may have ended meanwhile
         with (
             releasing(STANDARD if live else source, live=live) as tables,
             open_pipe(tables.schema) if live else open_sink(out, tables.schema) as sink,
@@ -512,7 +505,7 @@ def _write_folder(
     sources = [str(each) for each in ([source] if isinstance(source, str | PathLike) else source)]
     untouched = {mapping.get(name, name) for name in passing.untouched}
     parts = parts_of(sources, passing=untouched, numbered=passing.recording == "numbered")
-    refuse_among_inputs(out, [*map(Path, sources), *(part.source for part in parts)])
+    Output.at(out).check_apart([*map(Path, sources), *(part.source for part in parts)])
     release = plan_data_set if dry_run else release_data_set
     return release(parts, out, releasing, bundle=bundle, passing=passing, progress=progress)
 

@@ -20,8 +20,8 @@ from deeprotect.privacy.json_reader import JsonReader
 from deeprotect.privacy.mechanisms import mechanism as mechanisms
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals import Hold, Schema
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts
 from deeprotect.version import __version__
 
 

@@ -21,9 +21,9 @@ from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
+from deeprotect.policy.known_sensors import is_person
 from deeprotect.policy.policy import Policy, is_quick
 from deeprotect.policy.sections import LONGEST_NOTE, Number
-from deeprotect.policy.usual_names import is_person
 from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Opening, opening, promise, span

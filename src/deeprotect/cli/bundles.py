@@ -39,12 +39,12 @@ def describe(
     from deeprotect.bundle import Bundle
     from deeprotect.bundle.card import card, card_page
     from deeprotect.tables.atomic import whole_file
-    from deeprotect.tables.output_checks import refuse_output
+    from deeprotect.tables.outputs import Output
 
     if page is not None and as_json:
         raise InputError("--json prints the manifest and --html writes the card; ask for one at a time")
     if page is not None:
-        refuse_output(page, [bundle], force=force)
+        Output.at(page).check([bundle], force=force)
     found = Bundle.load(bundle)
     if page is not None:
         with whole_file(page) as stream:
@@ -144,10 +144,10 @@ def export(
     Example: deeprotect export protector --target browser --out protector-browser
     """
     from deeprotect.bundle import Bundle
-    from deeprotect.tables.output_checks import refuse_folder
+    from deeprotect.tables.outputs import Output
 
     folder = out or Path(f"{bundle.name.removesuffix('.zip')}-{target}")
-    refuse_folder(folder, [bundle], force=force)
+    Output.at(folder).check_whole_folder([bundle], force=force)
     for line in _exported(target, Bundle.load(bundle), folder):
         typer.echo(line, err=True)
 

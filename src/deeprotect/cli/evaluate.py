@@ -23,12 +23,13 @@ def demo(out: Report = Path("out/demo"), force: Force = False) -> None:
 
     Example: deeprotect demo --out out/demo
     """
-    from deeprotect.api.evaluating import cores, refuse_report
+    from deeprotect.api.evaluating import cores
     from deeprotect.cli.printing import results_table
     from deeprotect.evaluation.report.report_files import REPORT
     from deeprotect.evaluation.runs.demo import demo as run
+    from deeprotect.tables.outputs import Output
 
-    refuse_report(out, REPORT, force=force)
+    Output.at(out).check_report(REPORT, force=force)
     with bar("demo") as progress:
         results = run(out, jobs=cores(), progress=progress)
     results_table(results)

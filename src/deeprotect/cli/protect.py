@@ -43,7 +43,7 @@ def train(
     from deeprotect.api import Protector
     from deeprotect.bundle.card import bullet, measured
     from deeprotect.policy import Policy
-    from deeprotect.tables.several import paths_of
+    from deeprotect.tables.sources import paths_of
 
     _refuse_bundle(out, [*paths_of(data), policy], force=force)
     rules = Policy.load(policy)
@@ -75,7 +75,7 @@ def enrol(
     Example: deeprotect enrol protector me.csv my-protector
     """
     from deeprotect.api import Protector
-    from deeprotect.tables.several import paths_of
+    from deeprotect.tables.sources import paths_of
 
     _refuse_bundle(out, [*paths_of([table]), bundle], force=force)
     _refuse_key(sign)
@@ -91,12 +91,12 @@ def enrol(
 def _refuse_bundle(out: Path, inputs: Sequence[str | Path], *, force: bool) -> None:
     """Said before the long work, not after."""
     from deeprotect.bundle.store import refuse_place
-    from deeprotect.tables.output_checks import refuse_existing, refuse_input
+    from deeprotect.tables.outputs import Output
 
-    refuse_input(out, inputs)
+    Output.at(out).check_no_input(inputs)
     refuse_place(out)
     if not force:
-        refuse_existing(out)
+        Output.at(out).check_absent()
 
 
 def _refuse_key(sign: Path | None) -> None:
@@ -191,7 +191,7 @@ def protect(
     Example: deeprotect protect --engine spark --master spark://host:7077 protector walks released
     """
     from deeprotect.api import Protector
-    from deeprotect.tables.data_set import is_folder
+    from deeprotect.tables.outputs import Output
 
     protector = Protector.load(bundle, key=key)
     alone: dict[str, Any] = {"columns": columns, "force": force, "workers": workers, "json": as_json}
@@ -237,7 +237,7 @@ def protect(
     if as_json:
         typer.echo(json_text(summary.to_json(), indent=None), err=True)
         return
-    by_file = is_folder(output)
+    by_file = Output(output).is_folder
     if summary.labels:
         shown = printable(", ".join(summary.labels), 1000)
         typer.echo(f"warning: labels are released unchanged, for research on your own table: {shown}", err=True)

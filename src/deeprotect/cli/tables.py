@@ -139,13 +139,13 @@ def fetch(
     """
     from deeprotect.datasets import fetch as get
     from deeprotect.datasets import load, save
-    from deeprotect.tables.output_checks import refuse_output, refuse_unknown_kind
+    from deeprotect.tables.outputs import Output
 
     if rate_hz is not None and out is None:
         raise InputError("--rate-hz is for the table that --out writes; give both")
     if out is not None:
-        refuse_unknown_kind(out)
-        refuse_output(out, [], force=force)
+        Output.at(out).check_kind()
+        Output.at(out).check(force=force)
     with bar(f"fetching {name}") as progress:
         folder = get(name, source=source)
         progress(0.5)

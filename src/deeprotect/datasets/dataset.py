@@ -17,7 +17,7 @@ from deeprotect.errors import DatasetError
 from deeprotect.signals import Channel, Schema
 from deeprotect.signals.resampling import middles, slower
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 
 Label = str | NDArray[np.object_] | None  # one for the recording, or one per row
 

@@ -12,8 +12,8 @@ from deeprotect.errors import TableError, printable
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.tables import released
 from deeprotect.tables.fields import plain
+from deeprotect.tables.outputs import open_sink
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.sinks import open_sink
 
 
 def released_rows(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.Table]:

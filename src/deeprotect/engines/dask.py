@@ -16,7 +16,7 @@ from deeprotect.engines.job import Job, refuse_no_place
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import WHERE, Found
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
-from deeprotect.tables.output_checks import refuse_existing
+from deeprotect.tables.outputs import Output
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -51,7 +51,7 @@ def protect(
     if place is None and out is None:
         refuse_no_place()
     if out is not None:
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
     client = _default(client)
     if place is not None:
         _refuse_unshared(place, client)

@@ -25,7 +25,7 @@ from deeprotect.engines.job import Job, Part
 from deeprotect.engines.ledger_place import LedgerPlace
 from deeprotect.engines.survey import Found, plain_names
 from deeprotect.tables.atomic import whole_folder
-from deeprotect.tables.several import is_own
+from deeprotect.tables.sources import is_own
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")

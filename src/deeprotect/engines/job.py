@@ -17,9 +17,9 @@ from deeprotect.release.ledger import Ledger, MemoryLedger, Price
 from deeprotect.release.ledger.ledger import utc_now
 from deeprotect.release.ledger.limits import covered
 from deeprotect.release.tables import output_schema
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.passing import PassThrough
+from deeprotect.tables.roles import ColumnMap
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from deeprotect.engines.job import Job, refuse_no_place, refuse_speculation
 from deeprotect.engines.ledger_place import LedgerPlace, refuse_file
 from deeprotect.engines.survey import CHANGED, Found, refuse_unnamed
 from deeprotect.errors import DeeprotectError, InputError, TableError, printable
-from deeprotect.tables.output_checks import refuse_existing
+from deeprotect.tables.outputs import Output
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -73,7 +73,7 @@ def protect(
 def refuse_at_once(source: str, out: str, bundle: Bundle, **options: Any) -> None:
     """Check a folder without Spark, which takes seconds to start."""
     if paths := _files(source, out):
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
         Job.of(bundle, pq.read_schema(paths[0]), **options)
 
 
@@ -92,7 +92,7 @@ def protect_folder(
     of them; any other table is distributed by recording, and sorted.
     """
     if paths := _files(source, out):
-        refuse_existing(Path(out), forcible=False)
+        Output.at(out).check_absent(replaceable=False)
         _refuse_unsafe(session, place)
         run = partial(_run, session)
         by_file = files.planned(paths, bundle, run, place=place, **options)
@@ -160,7 +160,7 @@ def _is_on_disk(session: "SparkSession", out: str) -> bool:
 
 
 def _write_by_workers(dataframe: "DataFrame", job: Job, out: Path) -> None:
-    refuse_existing(out, forcible=False)
+    Output.at(out).check_absent(replaceable=False)
     shared = dataframe.sparkSession.sparkContext.broadcast(job)
     with files.folder_of_attempts(out) as (folder, attempts):
         with said_in_one_line():

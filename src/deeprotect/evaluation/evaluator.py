@@ -21,8 +21,8 @@ from deeprotect.evaluation.beyond import WHOLE, Misread
 from deeprotect.evaluation.results import Apps, Attacks, FoldPredictions, WholeRecordings
 from deeprotect.policy import Policy
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.fitting.blind import Told, blind
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import Mask

@@ -22,8 +22,8 @@ from deeprotect.evaluation.workers import ClusterPool, Jobs, Pool, dispatch, wor
 from deeprotect.policy import Policy
 from deeprotect.privacy.entropy import SeededEntropy
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts
 from deeprotect.training.codebook.codebook import LearntCodes
 from deeprotect.training.feature_extractors.feature_extractor import FeatureExtractor
 from deeprotect.training.fitting.fit import learn

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeprotect.errors import Argument, PolicyError, printable
-from deeprotect.policy.known_sensors import NOT_SENSORS, Sensor, recognise, scale_of, suggested_map, unit_in
+from deeprotect.policy.known_sensors import NOT_SENSORS, PERSON, Sensor, recognise, scale_of, suggested_map, unit_in
 from deeprotect.policy.mistakes import nearest
 from deeprotect.policy.policy import VERSION, Json, Policy
 from deeprotect.policy.repository import Repository
 from deeprotect.policy.sections import RESERVED_COLUMNS
-from deeprotect.policy.usual_names import PERSON
 from deeprotect.privacy.size_limits import LONGEST_IN_BUNDLE, is_name
 
 EPSILON = 5.0  # for one draw; the paper's case studies balance at about this value

@@ -19,8 +19,8 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.ledger.ledger import Ledger, Paid
 from deeprotect.release.ledger.limits import ldp_epsilon, up
 from deeprotect.signals import Hold, RecordingName, Run, Schema, Windows
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts
 
 Beside = TypeVar("Beside")
 Item = TypeVar("Item")

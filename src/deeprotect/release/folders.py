@@ -21,8 +21,8 @@ from deeprotect.release.ledger import DrawCounts
 from deeprotect.release.tables import Progress, ReleaseSummary, Releasing
 from deeprotect.tables.atomic import LEFT_BEHIND, lock
 from deeprotect.tables.data_set import DataSetPart
+from deeprotect.tables.outputs import open_sink
 from deeprotect.tables.passing import PassThrough
-from deeprotect.tables.sinks import open_sink
 
 UNFINISHED = ".deeprotect-unfinished.json"
 

@@ -15,8 +15,7 @@ from deeprotect.release.engine import Pipeline, Released, one, release
 from deeprotect.release.episodes import Episode, Episodes, Observing
 from deeprotect.release.ledger import Ledger
 from deeprotect.signals import Windower, Windows
-from deeprotect.signals.checks import largely_outside
-from deeprotect.signals.schema import Floats
+from deeprotect.signals.schema import Floats, largely_outside
 
 ListenTo = Literal["beginning", "before"]
 STANDARD = "-"

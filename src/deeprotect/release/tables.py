@@ -17,11 +17,10 @@ from deeprotect.release.engine import Pipeline, accompanied
 from deeprotect.release.ledger import DrawCounts, Ledger, MemoryLedger
 from deeprotect.signals import Frame, RecordingName, Windows
 from deeprotect.signals.windowing import Windower
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, Rows, read_rows
 from deeprotect.tables.fields import fresh_field, saturated
+from deeprotect.tables.outputs import Sink
 from deeprotect.tables.passing import BesideCells, PassThrough
-from deeprotect.tables.rows import Rows, read_rows
-from deeprotect.tables.sinks import Sink
 from deeprotect.tables.sources import open_source
 
 Progress = Callable[[float], None]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from deeprotect.errors import InputError, TableError, printable
 from deeprotect.tables.addresses import is_address, suffix_of
-from deeprotect.tables.several import files_at, refuse_blank
-from deeprotect.tables.sinks import WRITERS
+from deeprotect.tables.outputs import WRITERS
+from deeprotect.tables.sources import files_at, refuse_blank
 
 _PARTITION = re.compile(r"([^=]+)=.*")
 
@@ -21,14 +21,6 @@ class DataSetPart:
 
     source: Path
     place: Path
-
-
-def is_folder(output: str) -> bool:
-    """Whether an output is a folder of tables: it exists as a folder, ends in a slash, or has no suffix."""
-    refuse_blank(output)
-    if is_address(output) and (output.endswith("/") or not Path(output).suffix):
-        raise InputError(f"{output}: an output folder must be local; give the address of a file")
-    return output != "-" and (Path(output).is_dir() or output.endswith("/") or not Path(output).suffix)
 
 
 def parts_of(inputs: Sequence[str], *, passing: Collection[str], numbered: bool) -> list[DataSetPart]:

@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.policy.known_sensors import RECORDING, TIME
 from deeprotect.signals.recordings import starts
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, Rows
 from deeprotect.tables.fields import from_numpy, is_text, plain
-from deeprotect.tables.rows import Rows
 from deeprotect.tables.timestamps import Timeline
 
 DECIMALS = 6  # digits of fractions: float64 has no more for seconds since 1970

@@ -17,8 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.known_sensors import recognise
-from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.policy.known_sensors import RECORDING, TIME, recognise
 from deeprotect.signals.clock import rate_of_step
 from deeprotect.signals.resampling import grid, interpolate, monotone_segments
 from deeprotect.signals.schema import Floats

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import TableError, printable
-from deeprotect.policy.usual_names import ticks_per_second
+from deeprotect.policy.known_sensors import ticks_per_second
 from deeprotect.signals.clock import PER_SECOND, USUAL_RATES_HZ, median
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.fields import is_number, is_text, plain

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from deeprotect.errors import MOST_LISTED, InputError, TableError, printable
 from deeprotect.policy import Policy
+from deeprotect.policy.known_sensors import PERSON, is_person
 from deeprotect.policy.sections import Number
-from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.signals import Hold, Windows, cut
 from deeprotect.signals.schema import Floats
-from deeprotect.tables.column_map import ColumnMap
-from deeprotect.tables.columns import Columns
+from deeprotect.tables.columns import Columns, Rows, read_rows
 from deeprotect.tables.fields import is_number, to_floats
-from deeprotect.tables.rows import Rows, read_rows
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.levels import levels_of
 

@@ -166,7 +166,9 @@ def test_a_limit_is_the_persons_over_streams_and_apps(open_ledger):
     limits = {"person": "ann", "in_all": 50.0}
     charge(open_ledger("watch", app="maps", **limits), RUNS, count=5)
     charge(open_ledger("phone", app="health", **limits), RUNS[:1], count=3)
-    with pytest.raises(BudgetError, match=r"'ann' has spent ε = 40 of in_all = 50; 5 draws ask for 25, and 10 is left"):
+    with pytest.raises(
+        BudgetError, match=r"'ann' has spent ε = 40 of in_all = 50; 5 draws would cost ε = 25; ε = 10 remains"
+    ):
         charge(open_ledger("phone", app="maps", **limits), RUNS, count=5)
 
 
@@ -188,7 +190,7 @@ def test_sums_are_exact_where_binary_fractions_are_not(open_ledger):
     for number in range(10):
         assert charge(ledger, [Run("", number, 1)], count=1).all()
     with pytest.raises(
-        BudgetError, match=r"spent ε = 1 of in_all = 1; 1 draws ask for 0.1, and 0 is left; it never frees"
+        BudgetError, match=r"spent ε = 1 of in_all = 1; 1 draws would cost ε = 0.1; ε = 0 remains; it never frees"
     ):
         charge(ledger, [Run("", 10, 1)], count=1)
 
@@ -198,7 +200,9 @@ def test_an_hour_rolls(open_ledger, clock):
     charge(ledger, [Run("", 0, 2)], count=2)
     clock.move(minutes=30)
     charge(ledger, [Run("", 2, 3)], count=3)
-    with pytest.raises(BudgetError, match=r"3 draws ask for 15, and 0 is left; it frees at 2026-11-16 13:30:00 UTC"):
+    with pytest.raises(
+        BudgetError, match=r"3 draws would cost ε = 15; ε = 0 remains; it frees at 2026-11-16 13:30:00 UTC"
+    ):
         charge(ledger, [Run("", 5, 3)], count=3)
     clock.move(minutes=30, microseconds=-1)
     with pytest.raises(BudgetError):

@@ -127,7 +127,7 @@ def test_a_policys_budget_is_kept_over_runs(bundle, release, tmp_path):
     protector = limited(bundle, in_all=35.0)
     source = write(walk(23), tmp_path / "in.csv")
     assert release(source, by=protector)[1] == WINDOWS
-    with pytest.raises(BudgetError, match=r"spent ε = 30 of in_all = 35; 6 draws ask for 30, and 5 is left"):
+    with pytest.raises(BudgetError, match=r"spent ε = 30 of in_all = 35; 6 draws would cost ε = 30; ε = 5 remains"):
         release(write(walk(24), tmp_path / "more.csv"), by=protector)
     assert release(source, by=protector)[1] == 0  # it is the same release
 

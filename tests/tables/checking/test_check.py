@@ -12,7 +12,7 @@ from tests.conftest import walk
 
 from deeprotect.errors import TableError
 from deeprotect.tables.checking.check import check, first_look
-from deeprotect.tables.column_map import ColumnMap
+from deeprotect.tables.roles import ColumnMap
 
 RATE = 50
 RANDOM = np.random.default_rng(0)

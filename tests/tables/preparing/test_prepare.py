@@ -6,8 +6,8 @@ import pytest
 
 from deeprotect.errors import InputError, TableError
 from deeprotect.tables.checking.check import check
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.preparing.tidy import UnitChange
+from deeprotect.tables.roles import ColumnMap
 
 RATE = 50
 

@@ -56,7 +56,7 @@ def test_an_episode_has_one_code_and_is_read_no_worse_than_a_window(models, held
 
 def test_a_protector_releases_as_many_windows_as_it_was_given(models, held, gym_windows):
     from deeprotect.privacy.entropy import SeededEntropy
-    from deeprotect.signals.episodes import run_lengths
+    from deeprotect.signals.windowing import run_lengths
 
     protector = learn(models, held)
     released = protector.release(gym_windows.flat, run_lengths(gym_windows.episodes(HOLD)), entropy=SeededEntropy(0))

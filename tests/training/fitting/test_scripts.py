@@ -12,7 +12,7 @@ from deeprotect.bundle.card import card
 from deeprotect.bundle.verification.verify import steps
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.entropy import SeededEntropy
-from deeprotect.signals.episodes import run_lengths
+from deeprotect.signals.windowing import run_lengths
 from deeprotect.training.fitting.fit import learn
 from deeprotect.training.fitting.fitted_models import FittedModels
 from deeprotect.training.labelled_windows import read_windows

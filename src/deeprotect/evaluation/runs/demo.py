@@ -16,7 +16,7 @@ from deeprotect.evaluation.report.page import aim
 from deeprotect.evaluation.results import Results, Row
 from deeprotect.evaluation.runner import Progress
 from deeprotect.policy import Policy
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.training.labelled_windows import LabelledWindows, read_windows
 
 READY, MEASURED = 0.05, 0.95  # shares of the time, for the progress bar
@@ -65,7 +65,7 @@ def demo(
 
     `jobs` is the number of processes; results do not depend on it.
     """
-    refuse_unwritable_folder(out)
+    Output.at(out).check_folder()
     plan = plan or DemoPlan()
     data = load(DATA, rate_hz=RATE_HZ)
     policy = plan.policy(data)

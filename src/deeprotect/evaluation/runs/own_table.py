@@ -35,18 +35,18 @@ from deeprotect.evaluation.runner import FittedFold, Progress, seeded
 from deeprotect.evaluation.workers import Jobs
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
+from deeprotect.policy.known_sensors import PERSON, is_person
 from deeprotect.policy.policy import quick
-from deeprotect.policy.usual_names import PERSON, is_person
 from deeprotect.privacy.entropy import SystemEntropy
 from deeprotect.release.engine import Pipeline
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.release.tables import released
 from deeprotect.signals import Channel
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import decoded
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.tables.passing import PassThrough
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import open_source
 from deeprotect.training.fitting.fit import export, learn
 from deeprotect.training.fitting.fitted_models import FittedModels
@@ -257,7 +257,7 @@ def evaluate(
     plan, left_out = request.plan(policy)
     policy = request.policy(policy)
     if out is not None:
-        refuse_unwritable_folder(out)
+        Output.at(out).check_folder()
     windows = request.read(table, policy)
     plan = request.settled(plan, windows, policy)
     who = request.strangers
@@ -348,7 +348,7 @@ def evaluate_bundle(
 ) -> Results:
     """Evaluate a bundle, and write the same files as `evaluate`, with a single row."""
     if out is not None:
-        refuse_unwritable_folder(out)
+        Output.at(out).check_folder()
     policy, event, manifest = _as_kept(bundle, request.sensitive), bundle.mechanism.event, bundle.manifest
     request, given = _of_other_people(request, bundle), request
     made_from = f"from windows with fingerprint {manifest.training.fingerprint[:16]}…"

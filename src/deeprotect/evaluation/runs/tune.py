@@ -26,7 +26,7 @@ from deeprotect.evaluation.workers import Jobs, dispatch, workers
 from deeprotect.policy import Policy
 from deeprotect.policy.draft import MOST_EPSILON
 from deeprotect.policy.sections import duration
-from deeprotect.tables.output_checks import refuse_unwritable_folder
+from deeprotect.tables.outputs import Output
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, read_windows
 
 POLICY, COMMENT_WIDTH = "policy.toml", 110
@@ -185,7 +185,7 @@ def tune(
     check_seed(seed)
     if isinstance(jobs, int) and jobs < 1:
         raise InputError(f"jobs = {jobs} must be 1 or more")
-    refuse_unwritable_folder(out)
+    Output.at(out).check_folder()
     plain = policy.vary(privacy={**UNSET, "guarantee": "ldp", "mechanism": "auto"}, training={"seed": seed})
     read = partial(read_windows, table, mapped=mapped, columns=columns)
     tested, searched = _recordings(read(plain), seed)

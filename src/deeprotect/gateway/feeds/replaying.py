@@ -22,15 +22,13 @@ from deeprotect.gateway.wire.times import AHEAD_NS
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import NOT_SENSORS, suggested_map
 from deeprotect.signals import Channel
-from deeprotect.signals.checks import check_finite
 from deeprotect.signals.clock import nearest_unit, rate_of_step, usual_step
 from deeprotect.signals.recordings import starts
-from deeprotect.signals.schema import Floats, Schema
+from deeprotect.signals.schema import Floats, Schema, check_finite
 from deeprotect.signals.ticks import SECOND
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import Columns
 from deeprotect.tables.fields import stated_unit
-from deeprotect.tables.roles import roles_of
+from deeprotect.tables.roles import ColumnMap, roles_of
 from deeprotect.tables.sources import Source, open_source
 from deeprotect.tables.timestamps import EPOCHS, Timeline
 

@@ -1,4 +1,4 @@
-"""What has been spent, by whom and on which promise; it outlives the process where a database is given."""
+"""The ledger of spending by person and promise; with a database it outlives the process."""
 
 from deeprotect.release.ledger.ledger import Account, DrawCounts, Ledger, MemoryLedger
 from deeprotect.release.ledger.limits import Price

@@ -1,4 +1,4 @@
-"""What is old leaves the ledger: charges into a file, draws for good. What was drawn once is never drawn again.
+"""Removing old entries from a ledger: charges move into a file, draws are deleted. A draw is never repeated.
 
 docs/claims.md#what-a-ledger-forgets
 """
@@ -18,10 +18,10 @@ from deeprotect.release.ledger.database_tables import charges, draws, quarters, 
 from deeprotect.release.ledger.ledger import Clock, microseconds, moment_of, utc_now
 from deeprotect.release.ledger.limits import LONGEST, UNBOUNDED
 from deeprotect.release.ledger.people import PriceOf, prices_in
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.outputs import open_sink
 
-LEAST = 2 * LONGEST  # that is always kept: limits of an hour and a day look at the charges of so long
-AT_ONCE = 2000  # rows in one transaction, so that nobody waits long
+LEAST = 2 * LONGEST  # always kept, because limits per hour and day need these charges
+AT_ONCE = 2000  # rows in one transaction, so that others do not wait long
 _LOCK = "deeprotect: archive"
 _EXPORTED = pa.schema(
     [
@@ -32,10 +32,10 @@ _EXPORTED = pa.schema(
         ("app", pa.string()),
         ("bundle", pa.string()),
         ("counted_as", pa.string()),
-        ("epsilon", pa.string()),  # LDP of one draw, as a fraction: exactly; null where nothing bounds it
+        ("epsilon", pa.string()),  # LDP of one draw as an exact fraction; null if unbounded
         ("draws", pa.int64()),
         ("paid", pa.bool_()),
-        ("key", pa.string()),  # and the first number under it: what a draw is known by
+        ("key", pa.string()),  # with the first number, identifies a draw
         ("first", pa.int64()),
     ]
 )
@@ -44,7 +44,7 @@ _EXPORTED = pa.schema(
 def export_charges(
     database: Database, out: str | Path, *, before: datetime | None = None, newest: int | None = None
 ) -> int:
-    """Charges as a table, in the order in which they were made; how many there were."""
+    """Write charges as a table, in order; returns their number."""
     written = 0
     with database.reading() as connection, open_sink(out, _EXPORTED) as sink:
         price_of = prices_in(connection)
@@ -57,18 +57,18 @@ def export_charges(
 
 
 def archive_charges(database: Database, out: str | Path, *, older_than: timedelta, clock: Clock = utc_now) -> int:
-    """Old charges into a file, and when it is on disk out of the ledger, with their draws; all totals stay.
+    """Move old charges into a file and, once it is on disk, out of the ledger, with their draws; totals stay.
 
-    Each of their keys is closed up to the last draw, in the transaction that takes the charge out.
+    Each of their keys is closed up to the last draw, in the transaction that removes the charge.
     """
     before = clock() - check_age(older_than)
     if str(out) == "-" or Path(out).exists():
-        raise InputError(f"{out}: charges are taken out of the ledger, so they need a new file; choose another name")
+        raise InputError(f"{out}: archived charges need a new file; choose another name")
     with database.reading() as connection:
         newest = connection.execute(select(func.max(charges.c.id))).scalar() or 0
     count = export_charges(database, out, before=before, newest=newest)
     horizon = microseconds(before)
-    with database.writing(_LOCK) as connection:  # first: from now on a clock that is too far behind is refused
+    with database.writing(_LOCK) as connection:  # first: from now on, clocks too far behind are refused
         connection.execute(insert(schema.archives).values(before=horizon, charges=count, at=microseconds(clock())))
     done = 0
     while (last := _take_out(database, horizon, after=done, newest=newest)) is not None:
@@ -79,7 +79,7 @@ def archive_charges(database: Database, out: str | Path, *, older_than: timedelt
 
 
 def forget_draws(database: Database, *, older_than: timedelta, clock: Clock = utc_now) -> int:
-    """Old draws are removed and their keys closed, together; their charges stay. How many rows there were."""
+    """Remove old draws and close their keys, together; charges stay. Returns the number of rows."""
     horizon, removed = microseconds(clock() - check_age(older_than)), 0
     while (some := _forget(database, horizon)) > 0:
         removed += some
@@ -87,14 +87,14 @@ def forget_draws(database: Database, *, older_than: timedelta, clock: Clock = ut
 
 
 def check_age(older_than: timedelta) -> timedelta:
-    """Limits of an hour and a day look at what is younger."""
+    """Refuse an age that limits per hour and day still need."""
     if older_than < LEAST:
         raise InputError(f"limits look at the last day: keep {LEAST.days} days or more")
     return older_than
 
 
 def _walk(connection: Connection, before: datetime | None, newest: int | None) -> Iterator[Sequence[Row[Any]]]:
-    """Charges with whose they are, some at a time; the one that only tries the ledger is nobody's."""
+    """Charges with their streams and people, in blocks; excludes those of the test account."""
     asked = select(charges, streams.c.person, streams.c.name).select_from(charges.join(streams))
     asked = asked.where(streams.c.name != schema.NOBODY).order_by(charges.c.id).limit(AT_ONCE)
     asked = asked if before is None else asked.where(charges.c.at < microseconds(before))
@@ -114,7 +114,7 @@ def _exported(row: Row[Any], price_of: PriceOf) -> tuple[Any, ...]:
 
 
 def _take_out(database: Database, horizon: int, *, after: int, newest: int) -> int | None:
-    """Some charges more; the number of the last that was looked at, None when all were."""
+    """Remove a block of charges; returns the number of the last one examined, None at the end."""
     row = charges.c
     with database.writing(_LOCK) as connection:
         some = select(charges).where(row.id > after, row.id <= newest, row.at < horizon).order_by(row.id).limit(AT_ONCE)
@@ -129,7 +129,7 @@ def _take_out(database: Database, horizon: int, *, after: int, newest: int) -> i
 
 
 def _forget(database: Database, horizon: int) -> int:
-    """Of the draws that were kept first, those that are too old; none when the rest is younger."""
+    """Remove the oldest draws if they are too old; returns their number, 0 if all are younger."""
     with database.writing(_LOCK) as connection:
         first = select(draws.c.charge).order_by(draws.c.charge).limit(AT_ONCE)
         found = connection.execute(select(charges).where(charges.c.id.in_(first), charges.c.at < horizon)).all()

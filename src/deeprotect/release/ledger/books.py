@@ -1,6 +1,6 @@
-"""Draws of many accounts in one transaction: charged, and what was drawn for them kept, in a few statements for all.
+"""Draws of many accounts in one transaction, charged and recorded with a few statements for all.
 
-What was drawn is private already, so that keeping it is post-processing. What is kept first is kept for good.
+Draws are already private, so storing them is post-processing. The first recorded draw is permanent.
 """
 
 import zlib
@@ -28,25 +28,26 @@ if TYPE_CHECKING:
 
 Places = NDArray[np.int64]
 _TYPES = ("<u1", "<u2", "<u4", "<f8")
-"""The first that holds all values of a row's draws; one byte in front says which, and whether they are compressed."""
+"""The first type that holds all values of a row's draws; a leading byte states which, and whether they are
+compressed."""
 _COMPRESSED = 128
 
 
 @dataclass(eq=False)
 class Page:
-    """The draws of one key that are asked for, a place each: the row that charges it (0: none yet), what is kept."""
+    """Requested draws of one key, a place each: the row that charges it (0: none yet), and its recorded values."""
 
     stream: int
     key: bytes
-    numbers: NDArray[np.int64]  # each once, in order
-    kept: list[tuple[int, Floats]] = field(default_factory=list)  # from that place on, (draw, value)
+    numbers: NDArray[np.int64]  # distinct, in order
+    kept: list[tuple[int, Floats]] = field(default_factory=list)  # starting place, and (draw, value)
 
     def __post_init__(self) -> None:
         self.charge, self.paid, self.is_kept = (np.zeros(len(self.numbers), kind) for kind in (np.int64, bool, bool))
-        self.is_gone = np.zeros(len(self.numbers), bool)  # was drawn once, and is not kept any more
+        self.is_gone = np.zeros(len(self.numbers), bool)  # was drawn, but is no longer stored
 
     def places(self, first: int, count: int) -> slice:
-        """Of those among so many draws from the first on that are asked for."""
+        """The places of requested draws among `count` from `first` on."""
         return slice(*np.searchsorted(self.numbers, (first, first + count)).tolist())
 
     def keep(self, place: slice, drawn: Floats) -> None:
@@ -54,11 +55,11 @@ class Page:
         self.is_kept[place] = True
 
     def close(self, last: int) -> None:
-        """Up to that number nothing is ever drawn."""
+        """Mark the key as closed up to this number."""
         self.is_gone = (self.numbers <= last) & ~self.is_kept
 
     def overwrite(self, own: Floats, place: slice) -> None:
-        """Draws of which something is kept become what it is."""
+        """Replace draws by recorded ones, if there are any."""
         for start, drawn in self.kept:
             low, high = max(place.start, start), min(place.stop, start + len(drawn))
             if low < high:
@@ -66,7 +67,7 @@ class Page:
 
 
 class Piece(NamedTuple):
-    """Neighbouring draws of one booking on a page, which show as many windows each."""
+    """Consecutive draws of one booking on a page, each for the same number of windows."""
 
     page: Page
     place: slice
@@ -74,7 +75,7 @@ class Piece(NamedTuple):
 
 
 class StoredBooks:
-    """One transaction; its caller holds the locks of all people whose draws are asked for."""
+    """One transaction; its caller holds the locks of all people concerned."""
 
     def __init__(self, connection: Connection, bookings: Sequence[Booking], *, now: datetime) -> None:
         self._connection, self._now = connection, now
@@ -86,10 +87,10 @@ class StoredBooks:
         self._new = [0] * len(bookings)
         self._read_charges()
         self._read_kept()
-        self._read_closed()  # the last: what is not kept any more was closed before
+        self._read_closed()  # last, because removed draws were closed before
 
     def charge(self) -> list[Paid | BudgetError]:
-        """Which draws of each booking may look at the data: charged now, or before; or why none is."""
+        """Charge each booking; returns which of its draws may look at the data, or why none may."""
         gone = (any(page.is_gone[place].any() for page, place, _ in pieces) for pieces in self._pieces)
         refused: dict[int, BudgetError] = {place: _released_before() for place, is_so in enumerate(gone) if is_so}
         for place in (place for place, is_so in enumerate(self._only_kept) if is_so and place not in refused):
@@ -103,7 +104,7 @@ class StoredBooks:
         return self._paid
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
-        """Keep what was drawn for charged draws; what comes back is what was kept first, and that is what leaves."""
+        """Record charged draws; returns the first recorded ones, which are released."""
         released = [None if each is None else each.copy() for each in drawn]
         asked = zip(self._pieces, released, strict=True)
         rows = [row for pieces, each in asked if each is not None for row in _kept_once(pieces, each)]
@@ -112,7 +113,7 @@ class StoredBooks:
         return released
 
     def tallies(self) -> Iterator[tuple["StoredLedger", DrawCounts]]:
-        """What each ledger counts once all of it is on disk."""
+        """Each ledger's counts, once everything is on disk."""
         for ledger, paid, new in zip(self._ledgers, self._paid, self._new, strict=False):
             if not isinstance(paid, BudgetError):
                 looked = int(np.count_nonzero(paid))
@@ -134,7 +135,7 @@ class StoredBooks:
         ]
 
     def _read_charges(self) -> None:
-        """Those that may touch the pages; rows are short, so an index finds them: they begin not long before."""
+        """Read charges that may touch the pages; rows have bounded length, so an index finds them."""
         rows = schema.charges.c
         for part in parts(list(self._pages.values())):
             first, last = min(page.numbers[0] for page in part), max(page.numbers[-1] for page in part)
@@ -160,7 +161,7 @@ class StoredBooks:
                 pages[number].keep(place, from_bytes(bytes(content), draws)[places])
 
     def _read_closed(self) -> None:
-        """And refuse a clock that is behind what was archived: charges that should count are not here any more."""
+        """Read closed keys, and refuse a clock behind the archive: charges that should count have been removed."""
         horizon = self._connection.execute(select(func.max(schema.archives.c.before))).scalar()
         if horizon is not None and horizon > microseconds(self._now - LONGEST):
             raise LedgerUnavailableError("the clock is behind charges that were archived; correct it")
@@ -173,7 +174,7 @@ class StoredBooks:
                     page.close(last)
 
     def _turns(self) -> list[list[int]]:
-        """One booking of each person at a time, so that what it is weighed against has all that came before it."""
+        """Groups with one booking per person, so that each is checked against all earlier ones."""
         turns: defaultdict[int, list[int]] = defaultdict(list)
         before: Counter[str] = Counter()
         for place, ledger in enumerate(self._ledgers):
@@ -182,7 +183,7 @@ class StoredBooks:
         return list(turns.values())
 
     def _charge(self, turn: Sequence[int], refused: dict[int, BudgetError]) -> None:
-        """Rows for all that have room, in one statement, and what they add to the totals."""
+        """Insert rows for all bookings with room, in one statement, and add them to the totals."""
         rows: list[dict[str, Any]] = []
         charged: list[tuple[Page, Places]] = []
         people = {self._ledgers[booking].person for booking in turn}
@@ -208,7 +209,7 @@ class StoredBooks:
 
 def _released_before() -> ReleasedBeforeError:
     return ReleasedBeforeError(
-        "this was released before, and what left then is not kept any more; it is never drawn a second time"
+        "this was released before, and that release is no longer stored; it is never drawn a second time"
     )
 
 
@@ -219,18 +220,18 @@ def _alike(*columns: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def _cut(booking: Booking) -> Iterator[tuple[tuple[int, bytes], int, int, int]]:
-    """Key, first draw, how many, and how many windows each shows; a row of what is kept has one length."""
+    """Key, first draw, number of draws, and windows per draw; rows of recorded draws have one length."""
     start = 0
     for run in booking.runs:
         first, shown, start = int(run.first), booking.shown[start : start + run.count], start + int(run.count)
         for low, high in _alike(shown) if len(shown) == run.count else ():
             yield booking.ledger.key(run.recording), first + low, high - low, int(shown[low])
     if start != len(booking.shown):
-        raise BudgetError("a ledger that remembers needs the number of each draw; give the windows' runs")
+        raise BudgetError("a stored ledger needs the number of each draw; give the windows' runs")
 
 
 def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
-    """The places that no charge covers, each once even where it is asked for twice."""
+    """The places without a charge, each once even if requested twice."""
     seen: defaultdict[int, list[Places]] = defaultdict(list)
     for page, place, _ in pieces:
         new = place.start + np.flatnonzero(page.charge[place] == 0)
@@ -241,7 +242,7 @@ def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
 
 
 def _in_order(fresh: Sequence[tuple[Page, Places]], room: int) -> Iterator[tuple[Page, Places]]:
-    """Draws for one row each: paid as long as there is room, placeholders after it."""
+    """Draws for one row each: paid as long as there is room, then placeholders."""
     for page, places in fresh:
         page.paid[places] = np.arange(len(places)) < room
         room = max(0, room - len(places))
@@ -251,7 +252,7 @@ def _in_order(fresh: Sequence[tuple[Page, Places]], room: int) -> Iterator[tuple
 
 
 def _kept_once(pieces: Sequence[Piece], drawn: Floats) -> Iterator[dict[str, Any]]:
-    """Rows for draws of which nothing is kept yet; those of which something is become, in place, what it is."""
+    """Rows for draws not recorded yet; draws already recorded are replaced in place."""
     start = 0
     for page, place, windows in pieces:
         count = place.stop - place.start
@@ -271,10 +272,10 @@ def _kept_once(pieces: Sequence[Piece], drawn: Floats) -> Iterator[dict[str, Any
 
 
 def to_bytes(drawn: Floats) -> bytes:
-    """Rows (draw, value), bit for bit."""
+    """Serialise rows (draw, value) exactly."""
     number = next(number for number, kind in enumerate(_TYPES) if _holds(kind, drawn))
     plain = drawn.astype(_TYPES[number]).tobytes()
-    short = zlib.compress(plain, level=1)  # a held draw may show the same in many windows
+    short = zlib.compress(plain, level=1)  # a held draw may repeat in many windows
     return bytes([number | _COMPRESSED]) + short if len(short) < len(plain) else bytes([number]) + plain
 
 
@@ -284,7 +285,7 @@ def _holds(kind: str, drawn: Floats) -> bool:
 
 
 def from_bytes(content: bytes, draws: int) -> Floats:
-    """Rows (draw, value) again."""
+    """Restore rows (draw, value)."""
     plain = zlib.decompress(content[1:]) if content[0] & _COMPRESSED else content[1:]
     values = np.frombuffer(plain, dtype=_TYPES[content[0] & ~_COMPRESSED])
     return values.reshape(draws, -1).astype(np.float64)

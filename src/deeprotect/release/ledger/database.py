@@ -1,4 +1,4 @@
-"""Where a stored ledger lives: a SQLite file, or a PostgreSQL database by its address."""
+"""The database of a stored ledger: a SQLite file, or PostgreSQL by its address."""
 
 import hashlib
 import math
@@ -18,19 +18,19 @@ from deeprotect.release.ledger import database_tables as schema
 from deeprotect.tables.atomic import private_file
 
 WAIT_SECONDS, _UPGRADE_SECONDS = 60, 3600
-_PATIENCE = 1.5  # times as long as for a lock, which the server itself gives up
+_PATIENCE = 1.5  # times the wait for a lock, which the server itself limits
 POSTGRES = "postgresql+psycopg"
 _CREATING = "deeprotect: tables"
 _LOCK_ALL = "SELECT pg_advisory_xact_lock(n) FROM (SELECT unnest(%s::bigint[]) AS n ORDER BY 1) AS locks"
-"""In one order, so that no two who need several wait in a ring."""
+"""Lock names in one order, so that programs that need several cannot deadlock."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """One address; every block below is one transaction, on a connection of its own.
+    """One address; every block below is one transaction, on its own connection.
 
-    Who asks a server all the time may keep its connections, until `disconnect`. A file is opened each time, so that
-    nothing is written to one that was moved away.
+    Programs that query a server continually may keep connections until `disconnect`. A file is reopened each time, so
+    that nothing is written to a file that was moved away.
     """
 
     engine: Engine
@@ -39,7 +39,7 @@ class Database:
 
     @classmethod
     def existing(cls, address: str, *, wait_seconds: float = WAIT_SECONDS) -> Self:
-        """A ledger that is there."""
+        """An existing ledger."""
         database = cls._at(address, wait_seconds)
         path = database._path
         if path is not None and not path.exists():
@@ -53,7 +53,7 @@ class Database:
     def existing_or_new(
         cls, address: str, *, wait_seconds: float = WAIT_SECONDS, keep_connections: bool = False
     ) -> Self:
-        """A ledger that is there, or an empty one."""
+        """An existing ledger, or an empty one."""
         database = cls._at(address, wait_seconds, keep_connections=keep_connections)
         path = database._path
         if path is not None and not path.parent.is_dir():
@@ -61,7 +61,7 @@ class Database:
         if path is not None:
             private_file(path)  # it names people; SQLite gives its journals the same mode
         with database.writing(_CREATING) as connection:
-            # A file with other tables in it is somebody else's; a server's database may hold more than one thing.
+            # A file with other tables belongs to another program; a server's database may hold several things.
             if path is None or not inspect(connection).get_table_names():
                 schema.create(connection)
             schema.check(connection, database.where)
@@ -78,9 +78,9 @@ class Database:
         url = _url(address)
         if url.drivername == POSTGRES:
             wait = {"connect_timeout": math.ceil(wait_seconds)}
-            # Read committed, whatever the server's default: what is read after a wait for a lock must not be older.
+            # Read committed, whatever the server's default: data read after waiting for a lock must not be older.
             server = partial(create_engine, url, isolation_level="READ COMMITTED", connect_args=wait)
-            # What was kept is asked before use whether it still is: the server may have been restarted.
+            # Check pooled connections before use: the server may have been restarted.
             kept = partial(server, pool_pre_ping=True, pool_timeout=wait_seconds)
             engine = kept() if keep_connections else server(poolclass=NullPool)
             event.listen(engine, "do_connect", partial(_connected, wait_seconds))
@@ -88,35 +88,35 @@ class Database:
         path, where = Path(url.database or ""), printable(address, 200)
         if path.exists() and not path.is_file():
             raise LedgerError(f"{where}: a ledger is a regular file; choose another name")
-        # No isolation level: this program says itself where a transaction begins.
+        # No isolation level: this program begins transactions itself.
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": wait_seconds, "isolation_level": None})
         return cls(engine, where, wait_seconds)
 
     def _let_readers_be(self) -> None:
-        """A write-ahead log, from now on: whoever reads the file does not keep its writers waiting."""
+        """Use a write-ahead log, so that readers do not block writers."""
         with self._said_in_one_line(), self.engine.connect() as connection, suppress(OperationalError):
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # while others write, one of them does it
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # if others write, one of them does it
 
     @property
     def _path(self) -> Path | None:
         return Path(self.engine.url.database or "") if self.engine.dialect.name == "sqlite" else None
 
     def disconnect(self) -> None:
-        """At the end, and before a fork: no two processes may talk through one connection."""
+        """Close connections, at the end and before a fork: processes must not share a connection."""
         self.engine.dispose()
 
     @contextmanager
     def writing(self, *locks: str) -> Iterator[Connection]:
-        """Alone among all that hold these locks, from the first look to the commit; SQLite has one lock for all."""
+        """A transaction that holds these locks from its first query to the commit; SQLite has one lock for all."""
         with self._said_in_one_line(), self.engine.begin() as connection:
             if self._path is None:
                 wait = f"'{math.ceil(1000 * self.wait_seconds)}ms'"
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
                 connection.exec_driver_sql(_LOCK_ALL, (sorted({_number(lock) for lock in locks}),))
             else:
-                # A commit that is reported has reached the disk, log and journal included: no release without charge.
+                # A commit is reported only once it is on disk, log and journal included: no release without charge.
                 connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
-                # Into the file itself with every commit, so that one who copies or moves it has all of it.
+                # Checkpoint with every commit, so that a copied or moved file is complete.
                 connection.exec_driver_sql("PRAGMA wal_autocheckpoint = 1")
                 connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -124,7 +124,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One state of the whole ledger, while others write."""
+        """A consistent view of the whole ledger, while others write."""
         with self._said_in_one_line(), self.engine.connect() as connection:
             if self._path is None:
                 connection.execution_options(isolation_level="REPEATABLE READ")
@@ -141,7 +141,7 @@ class Database:
 
 
 def _connected(wait_seconds: float, _: Any, __: Any, where: Any, options: Any) -> Any:
-    """A connection that gives a server up which does not answer; one that is stopped would keep it waiting for ever."""
+    """A connection that times out when the server stops responding."""
     from psycopg import Connection, OperationalError
 
     class Patient(Connection[Any]):
@@ -149,7 +149,7 @@ def _connected(wait_seconds: float, _: Any, __: Any, where: Any, options: Any) -
             return super().wait(self._in_time(gen, time.monotonic() + _PATIENCE * wait_seconds), *times, **more)
 
         def _in_time(self, gen: Any, end: float) -> Any:
-            """The same conversation with the server, looked at whenever nothing has come for a while."""
+            """Run the driver's protocol, checking the time whenever nothing arrives for a while."""
             ready = None
             while True:
                 try:
@@ -164,15 +164,15 @@ def _connected(wait_seconds: float, _: Any, __: Any, where: Any, options: Any) -
 
 
 def _url(address: str) -> URL:
-    """A file's name, or postgresql+psycopg://user@host/database."""
+    """Parse a file's name, or postgresql+psycopg://user@host/database."""
     if "://" not in address:
-        # Absolute, because SQLite takes some names for databases that vanish: an empty one, and :memory:.
+        # Absolute, because SQLite treats some names as temporary databases: an empty one, and :memory:.
         return URL.create("sqlite", database=str(Path(address).absolute()))
     known = f"give a file's name, or {POSTGRES}://user@host/database"
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise LedgerError(f"that is no address of a ledger; {known}") from None
+        raise LedgerError(f"that is not the address of a ledger; {known}") from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername=POSTGRES)
     if url.drivername != POSTGRES:
@@ -181,7 +181,7 @@ def _url(address: str) -> URL:
 
 
 def _explained(error: DBAPIError, where: str) -> DeeprotectError:
-    """One line for each thing that goes wrong; the driver's own text may hold an address with its password."""
+    """One line for each kind of failure; the driver's own text may contain an address with its password."""
     name = getattr(error.orig, "sqlite_errorname", None) or type(error.orig).__name__
     match name:
         case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
@@ -200,5 +200,5 @@ def _explained(error: DBAPIError, where: str) -> DeeprotectError:
 
 
 def _number(lock: str) -> int:
-    """A lock's name as PostgreSQL wants it, 64 bits; two names that meet wait for each other, and that is all."""
+    """A lock's name as PostgreSQL's 64-bit number; a hash collision only causes extra waiting."""
     return int.from_bytes(hashlib.sha256(lock.encode()).digest()[:8], "big", signed=True)

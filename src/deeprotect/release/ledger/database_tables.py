@@ -1,6 +1,6 @@
-"""The tables of a stored ledger, and those of the version before brought up to date.
+"""The tables of a stored ledger, and the upgrade from the previous version.
 
-Releasing adds rows and reads them; sums are added to. What is old may be removed (`archive.py`), and is closed then.
+Releases only insert and read rows, and add to sums. Old rows may be removed (`archive.py`); their keys are then closed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,14 +11,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from deeprotect.errors import LedgerError
 
-VERSION, OLDEST = 4, 3  # that is written, and that is still read
-QUARTER = 15 * 60 * 10**6  # microseconds; draws of the last hour and day are added up by quarters of an hour
-NOBODY = ""  # no stream and no person can be called so; their draws show whether the ledger works
+VERSION, OLDEST = 4, 3  # written version, oldest readable version
+QUARTER = 15 * 60 * 10**6  # microseconds; draws of the last hour and day are summed by quarter-hours
+NOBODY = ""  # name of the test account; no stream or person can have it
 LONGEST_RUN = 4096
-"""Draws in one row at most, so that rows that may touch a key are found in a bounded part of an index."""
+"""Most draws in one row, so that the rows that may touch a key lie in a bounded part of an index."""
 
 _tables = sa.MetaData()
-_Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by itself in a column of this type only
+_Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite assigns numbers only in columns of this type
 
 ledger = sa.Table("deeprotect_ledger", _tables, sa.Column("version", sa.Integer, nullable=False))
 
@@ -45,8 +45,8 @@ charges = sa.Table(
     sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), nullable=False),
     sa.Column("app", sa.Text, nullable=False),
     sa.Column("price", _Id, sa.ForeignKey(prices.c.id), nullable=False),
-    sa.Column("key", sa.LargeBinary, nullable=False),  # of app, bundle, source and recording
-    sa.Column("first", sa.BigInteger, nullable=False),  # draw of that recording, and how many from it on
+    sa.Column("key", sa.LargeBinary, nullable=False),  # hash of app, bundle, source and recording
+    sa.Column("first", sa.BigInteger, nullable=False),  # first draw of that recording; `count` follow
     sa.Column("draws", sa.Integer, nullable=False),
     sa.Column("paid", sa.SmallInteger, nullable=False),  # 1: looks at the data; 0: a placeholder, which costs nothing
     sa.Column("at", sa.BigInteger, nullable=False),  # microseconds of UTC since 1970
@@ -60,20 +60,20 @@ totals = sa.Table(
     sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
     sa.Column("app", sa.Text, primary_key=True),
     sa.Column("price", _Id, sa.ForeignKey(prices.c.id), primary_key=True),
-    sa.Column("draws", sa.BigInteger, nullable=False),  # that were paid, of all charges so far,
-    sa.Column("placeholders", sa.BigInteger, nullable=False),  # and those that were not
-    sa.Column("last", sa.BigInteger, nullable=False),  # when the newest of these charges was made
+    sa.Column("draws", sa.BigInteger, nullable=False),  # paid draws of all charges so far
+    sa.Column("placeholders", sa.BigInteger, nullable=False),  # unpaid draws
+    sa.Column("last", sa.BigInteger, nullable=False),  # time of the newest of these charges
 )
 
 quarters = sa.Table(
     "deeprotect_quarters",
     _tables,
     sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
-    sa.Column("quarter", sa.BigInteger, primary_key=True),  # of an hour, counted since 1970
+    sa.Column("quarter", sa.BigInteger, primary_key=True),  # quarter-hour since 1970
     sa.Column("app", sa.Text, primary_key=True),
     sa.Column("price", _Id, sa.ForeignKey(prices.c.id), primary_key=True),
-    sa.Column("draws", sa.BigInteger, nullable=False),  # that were paid in it
-    sa.Column("at", sa.BigInteger, nullable=False),  # when the oldest of these charges was made
+    sa.Column("draws", sa.BigInteger, nullable=False),  # paid in it
+    sa.Column("at", sa.BigInteger, nullable=False),  # time of the oldest of these charges
 )
 
 closed = sa.Table(
@@ -81,22 +81,22 @@ closed = sa.Table(
     _tables,
     sa.Column("stream", _Id, sa.ForeignKey(streams.c.id), primary_key=True),
     sa.Column("key", sa.LargeBinary, primary_key=True),
-    sa.Column("last", sa.BigInteger, nullable=False),  # up to this number no draw is ever made for the key
+    sa.Column("last", sa.BigInteger, nullable=False),  # no draw up to this number is made again
 )
 
 archives = sa.Table(
     "deeprotect_archives",
     _tables,
     sa.Column("id", _Id, primary_key=True),
-    sa.Column("before", sa.BigInteger, nullable=False),  # charges made earlier than that were taken out,
-    sa.Column("charges", sa.BigInteger, nullable=False),  # so many of them
+    sa.Column("before", sa.BigInteger, nullable=False),  # earlier charges were archived
+    sa.Column("charges", sa.BigInteger, nullable=False),  # number of archived charges
     sa.Column("at", sa.BigInteger, nullable=False),
 )
 
 draws = sa.Table(
     "deeprotect_draws",
     _tables,
-    sa.Column("charge", _Id, sa.ForeignKey(charges.c.id), primary_key=True),  # nothing is kept or leaves without it
+    sa.Column("charge", _Id, sa.ForeignKey(charges.c.id), primary_key=True),  # no draw is stored or released without it
     sa.Column("first", sa.BigInteger, primary_key=True),
     sa.Column("draws", sa.Integer, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
@@ -107,8 +107,8 @@ limits = sa.Table(
     _tables,
     sa.Column("id", _Id, primary_key=True),
     sa.Column("person", sa.Text, nullable=False),
-    sa.Column("price", _Id, sa.ForeignKey(prices.c.id)),  # of the bundle that tightened them; none: the operator's word
-    sa.Column("per_hour", sa.Text),  # ε as a fraction, from then on; none: no limit
+    sa.Column("price", _Id, sa.ForeignKey(prices.c.id)),  # of the bundle that tightened them; none: set by the operator
+    sa.Column("per_hour", sa.Text),  # ε as a fraction; none: no limit
     sa.Column("per_day", sa.Text),
     sa.Column("in_all", sa.Text),
     sa.Column("at", sa.BigInteger, nullable=False),
@@ -117,7 +117,7 @@ sa.Index("deeprotect_held", limits.c.person, limits.c.id)
 
 
 def create(connection: sa.Connection) -> None:
-    """Make the tables where there are none; the caller holds a lock, so that one of many does it."""
+    """Create missing tables; the caller holds a lock, so that one of many processes does it."""
     if not sa.inspect(connection).has_table(ledger.name):
         _tables.create_all(connection, checkfirst=False)
         connection.execute(sa.insert(ledger).values(version=VERSION))
@@ -128,7 +128,7 @@ def version_of(connection: sa.Connection) -> int | None:
 
 
 def check(connection: sa.Connection, where: str) -> None:
-    """Refuse what is no ledger, or one that a later version wrote, or one that was never part of a release."""
+    """Refuse other databases, and versions that are too new or too old."""
     if not sa.inspect(connection).has_table(ledger.name):
         raise LedgerError(f"{where}: not a ledger of DEEProtect; give one that `deeprotect protect --ledger` made")
     version = version_of(connection)
@@ -142,7 +142,7 @@ def check(connection: sa.Connection, where: str) -> None:
 
 
 def add_up(connection: sa.Connection, charged: Iterable[Mapping[str, Any]]) -> None:
-    """What rows of charges add to the totals and to the quarter of an hour, in the transaction that adds them."""
+    """Add rows of charges to the totals and quarter-hours, in the same transaction."""
     sums: dict[tuple[Any, ...], dict[str, int]] = {}
     recent: dict[tuple[Any, ...], dict[str, int]] = {}
     for row in charged:
@@ -158,14 +158,14 @@ def add_up(connection: sa.Connection, charged: Iterable[Mapping[str, Any]]) -> N
 
 
 def close(connection: sa.Connection, last: Mapping[tuple[Any, ...], int]) -> None:
-    """No draw is made any more for a stream and key up to the number that is given for them."""
+    """Close keys: no draw up to the given number is made for a stream and key again."""
     _merge(connection, closed, ("stream", "key"), {who: {"last": number} for who, number in last.items()})
 
 
 def _merge(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Mapping[tuple[Any, ...], dict[str, int]]
 ) -> None:
-    """Added to rows that are there: counts as sums, of moments and numbers the last, or the first."""
+    """Upsert: counts are added, times and numbers become the last, or the first."""
     if not rows:
         return
     upsert: Any = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
@@ -179,7 +179,7 @@ def _merge(
 
 
 def upgrade(connection: sa.Connection) -> None:
-    """Add what this version keeps; the caller holds a lock, so that one of many does it."""
+    """Upgrade to this version; the caller holds a lock, so that one of many processes does it."""
     if version_of(connection) == VERSION:
         return
     for table in (quarters, closed, archives):
@@ -190,7 +190,7 @@ def upgrade(connection: sa.Connection) -> None:
 
 
 def _by_quarter() -> sa.Select[Any]:
-    """What was paid in each quarter of an hour, which version 4 keeps and version 3 did not."""
+    """Payments by quarter-hour, which version 4 stores and version 3 did not."""
     row, quarter = charges.c, (charges.c.at - charges.c.at % QUARTER) / QUARTER
     by = (row.stream, sa.cast(quarter, sa.BigInteger), row.app, row.price)
     return sa.select(*by, sa.func.sum(row.draws), sa.func.min(row.at)).where(row.paid == 1).group_by(*by)

@@ -1,6 +1,6 @@
-"""The face of a ledger, bound to one account and one price: one transaction charges draws and records them.
+"""The ledger interface, for one account and one price: one transaction charges draws and records them.
 
-And the ledger that forgets with the process: limits hold for one run, and every draw is a new one.
+Also the ledger in memory: its limits hold for one run, and every draw is new.
 """
 
 import time
@@ -21,13 +21,12 @@ from deeprotect.errors import Argument, BudgetError, InputError, NotDrawnError, 
 from deeprotect.privacy.accounting import Spending
 from deeprotect.privacy.size_limits import check_names
 from deeprotect.release.ledger.limits import LONGEST, Epsilon, Price, covered
-from deeprotect.signals.episodes import Counts
 from deeprotect.signals.schema import Floats
-from deeprotect.signals.windowing import Run
+from deeprotect.signals.windowing import Counts, Run
 
 Clock = Callable[[], datetime]
 Paid = NDArray[np.bool_]
-"""One for each draw: whether it may look at the data. The others are placeholders."""
+"""For each draw, whether it may look at the data; the others are placeholders."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -36,14 +35,15 @@ def utc_now() -> datetime:
 
 
 def steady_clock() -> Clock:
-    """A clock that begins now and goes on as time passes, whatever is done to the machine's own meanwhile."""
+    """A clock that starts at the current time and follows elapsed time, unaffected by changes of the machine's
+    clock."""
     began, passed = utc_now(), time.monotonic
     start = passed()
     return lambda: began + timedelta(seconds=passed() - start)
 
 
 def microseconds(at: datetime) -> int:
-    """Whole ones since 1970, which every database keeps exactly."""
+    """Whole microseconds since 1970, which every database stores exactly."""
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
@@ -53,18 +53,19 @@ def moment_of(stored: int) -> datetime:
 
 @dataclass(frozen=True)
 class Account:
-    """Who is charged: one app's part of a stream. Limits are the person's: whatever leaves about them adds up.
+    """The account to charge: one app's part of a stream. Limits are the person's: all releases about them add up.
 
-    Without a person, the stream is one of its own; in a ledger a stream belongs to the person that it began with.
+    Without a person, the stream counts as one; in a ledger a stream always belongs to its first person.
     """
 
     stream: str
     person: str | None = None
-    app: str = ""  # the apps of one person may compare what they got, so they are never counted apart
+    app: str = ""  # a person's apps may collude, so they are always counted together
 
     @classmethod
     def at(cls, address: object, stream: str | None, *, person: str | None, app: str | None) -> "Account | None":
-        """Who is charged in the ledger at an address; None where there is none. Half of a ledger is refused."""
+        """The account at a ledger's address; None without a ledger. Raises if address and stream are not given
+        together."""
         given = [name for name, value in (("stream", stream), ("person", person), ("app", app)) if value is not None]
         if address is None and given:
             file = Argument("ledger", Placeholder("FILE"))
@@ -81,7 +82,7 @@ class Account:
 
 @dataclass(frozen=True)
 class DrawCounts:
-    """Draws of one release: charged by it, charged before under the same key, and those that looked at no data."""
+    """Draws of one release: newly charged, charged before under the same key, and placeholders."""
 
     charged: int = 0
     repeated: int = 0
@@ -99,17 +100,17 @@ class DrawCounts:
 
 
 class Ledger(ABC):
-    """Charges draws before they are made; a charge is never refunded, and only what is recorded leaves."""
+    """Charges draws before they are made; a charge is never refunded, and only recorded draws are released."""
 
     def __init__(self, price: Price, clock: Clock) -> None:
         self.price, self._clock, self.tally = price, clock, DrawCounts()
 
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
-        return self  # two copies would each count a part
+        return self  # copies would each count only a part
 
     @property
     def spending(self) -> Spending:
-        """Per window and in all, of what went through this ledger; never only the small one."""
+        """The cost per window and in all of everything charged through this ledger; always both."""
         return Spending.of(self.price.event, self.tally.paid)
 
     @abstractmethod
@@ -118,7 +119,7 @@ class Ledger(ABC):
 
     @property
     def is_by_person(self) -> bool:
-        """Whether the people of one table are charged each to their own account."""
+        """Whether each person of a table is charged on their own account."""
         return False
 
     def of_person(self, person: str) -> "Ledger":
@@ -128,15 +129,15 @@ class Ledger(ABC):
 
     @abstractmethod
     def open(self, bookings: Sequence["Booking"]) -> AbstractContextManager["Books"]:
-        """One transaction for draws of this account, and of others that are kept in the same place.
+        """One transaction for draws of this account, and of others in the same database.
 
-        Charges are written before anything is drawn, and nothing may leave before the block has ended: by then it is
-        on disk, or nothing of it is.
+        Charges are written before anything is drawn, and nothing may be released before the block has ended: by then it
+        is on disk, or rolled back entirely.
         """
 
 
 class Booking(Protocol):
-    """Draws of one account: their numbers, how many windows each shows, and whether none of them may be a new one."""
+    """Draws of one account: their numbers, the windows per draw, and whether new draws are forbidden."""
 
     @property
     def ledger(self) -> Any: ...
@@ -149,28 +150,28 @@ class Booking(Protocol):
 
 
 def not_drawn() -> NotDrawnError:
-    return NotDrawnError("nothing was drawn for this before, and what came of it is too little to draw from")
+    return NotDrawnError("there is no earlier draw for this, and too few windows to make one")
 
 
 class Books(Protocol):
-    """Charge first, then record what was drawn for those that are not refused."""
+    """Charges draws, then records those that were not refused."""
 
     def charge(self) -> list[Paid | BudgetError]:
-        """Book draws under their keys, each once; or refuse those of one booking, when a limit would be passed."""
+        """Charge draws under their keys, each once; refuse a booking that would exceed a limit."""
         ...
 
     def record(self, drawn: Sequence[Floats | None]) -> list[Floats | None]:
-        """Keep what was drawn for charged keys; what comes back is what was kept first, and that is what leaves.
+        """Record charged draws; returns the first recorded ones, which are released.
 
-        Each is (window, value), one draw's windows after the other's; None where a booking was refused.
+        Each is (window, value), the windows of each draw after the other's; None for a refused booking.
         """
         ...
 
 
 class MemoryLedger(Ledger):
-    """Counts draws, in constant memory but for limits that roll; keys are not looked at.
+    """Counts draws, in constant memory except for rolling limits; ignores keys.
 
-    Charges that are too old to count are dropped, so its own clock never jumps.
+    Charges too old to count are dropped, so it uses its own steady clock.
     """
 
     person, loosen = "this run", "raise [privacy.budget] {}"
@@ -186,11 +187,11 @@ class MemoryLedger(Ledger):
 
     @contextmanager
     def open(self, bookings: Sequence[Booking]) -> Iterator["MemoryBooks"]:
-        """Nothing is taken back when the block fails."""
+        """Charges stay even if the block fails."""
         yield MemoryBooks(bookings)
 
     def charge(self, count: int) -> Paid | BudgetError:
-        """Whether each of so many new draws may look at the data; or why none may."""
+        """Whether each of `count` new draws may look at the data, or why none may."""
         now = self._clock()
         try:
             room = covered(self.price.limits, count, self.price, now=now, history=self)
@@ -202,7 +203,7 @@ class MemoryLedger(Ledger):
         return np.arange(count) < room
 
     def _remember(self, now: datetime, epsilon: Epsilon) -> None:
-        """For limits that roll, and no longer than the longest of them."""
+        """Store a charge for rolling limits, as long as the longest of them needs it."""
         while self._recent and self._recent[0][0] <= now - LONGEST:
             self._recent.popleft()
         self._recent.append((now, epsilon))
@@ -213,12 +214,12 @@ class MemoryLedger(Ledger):
         return sum((epsilon for _, epsilon in self.charges(since)), Fraction(0))
 
     def charges(self, since: datetime) -> list[tuple[datetime, Epsilon]]:
-        """Oldest first, whatever the clock did."""
+        """Charges, oldest first, whatever the clock did."""
         return sorted(each for each in self._recent if each[0] > since)
 
 
 class MemoryBooks:
-    """Every draw is a new one, and nobody will ask for it again."""
+    """Bookings of a memory ledger: every draw is new and never requested again."""
 
     def __init__(self, bookings: Sequence[Booking]) -> None:
         self._bookings = bookings

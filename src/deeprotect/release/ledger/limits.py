@@ -1,4 +1,4 @@
-"""What one draw is counted as, limits on what a person's draws add up to, and what to say when one is reached."""
+"""The price of a draw, limits on the total of a person's draws, and the refusal when one is reached."""
 
 import json
 import math
@@ -17,48 +17,48 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 SPANS = {"per_hour": timedelta(hours=1), "per_day": timedelta(days=1), "in_all": None}
 LONGEST = max(span for span in SPANS.values() if span is not None)
-_SHOWN = 10**6  # parts of ε that are shown: six decimals
-DECIMALS = 9  # of an epsilon that nobody stated but that was worked out
+_SHOWN = 10**6  # ε is shown to six decimals
+DECIMALS = 9  # of a computed epsilon
 Epsilon = Fraction | float
-"""A fraction, exactly; or infinity, which is the only float, where nothing bounds it."""
+"""An exact fraction, or infinity, the only float, if unbounded."""
 UNBOUNDED = math.inf
 
 
 def exact(stated: float) -> Fraction:
-    """A number as it is written: ten draws of 0.1 are 1, and not what ten binary fractions near 0.1 make."""
+    """A number exactly as written: ten draws of 0.1 are 1, unlike ten binary fractions near 0.1."""
     return Fraction(repr(float(stated)))
 
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `epsilon` in any `span`, which rolls: an hour ends now and not on the clock. No span: ever."""
+    """At most `epsilon` in any `span`, which rolls: an hour ends now, not on the clock. Without a span: ever."""
 
     name: str
     epsilon: Fraction
     span: timedelta | None
 
     def since(self, now: datetime) -> datetime | None:
-        """What was charged later than this counts; a charge dated after `now`, by a clock set back, does, too."""
+        """The time after which charges count; charges dated after `now`, by a clock set back, count as well."""
         return None if self.span is None else now - self.span
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a policy or of a person; a name that is not there has no limit."""
+    """Limits of a policy or of a person; missing names have no limit."""
 
     epsilons: tuple[tuple[str, Fraction], ...] = ()
     when_spent: WhenSpent = "refuse"
 
     @classmethod
     def of(cls, budget: Budget) -> Self:
-        """As a policy states them, each number as it is written."""
+        """A policy's limits, each number exactly as written."""
         return cls(tuple((name, exact(epsilon)) for name, epsilon in budget.limits.items()), budget.when_spent)
 
     def __iter__(self) -> Iterator[Limit]:
         return (Limit(name, epsilon, SPANS[name]) for name, epsilon in self.epsilons)
 
     def within(self, other: "Limits") -> "Limits":
-        """These and those of the other: of each span the tighter one."""
+        """The tighter limit for each span."""
         both = dict(other.epsilons)
         both |= {name: min(epsilon, both.get(name, epsilon)) for name, epsilon in self.epsilons}
         return Limits(tuple((name, both[name]) for name in SPANS if name in both), self.when_spent)
@@ -68,18 +68,18 @@ class Limits:
 
     @classmethod
     def from_json(cls, body: Mapping[str, str | None]) -> Self:
-        """What is not said, or None, is no limit."""
+        """Read limits; missing ones, or None, mean no limit."""
         stated = ((name, body.get(name)) for name in SPANS)
         when_spent: Any = body.get("when_spent", "refuse")
         return cls(tuple((name, Fraction(epsilon)) for name, epsilon in stated if epsilon is not None), when_spent)
 
     def columns(self) -> dict[str, str | None]:
-        """One for each span, as a table keeps them."""
+        """One column for each span, as in the table."""
         return dict.fromkeys(SPANS) | {name: str(epsilon) for name, epsilon in self.epsilons}
 
 
 class History(Protocol):
-    """What the releases of a person, or of a run, have cost so far; `loosen` says how a limit is raised."""
+    """The cost so far of a person's releases, or of a run; `loosen` says how to raise a limit."""
 
     @property
     def person(self) -> str: ...
@@ -87,14 +87,14 @@ class History(Protocol):
     def loosen(self) -> str: ...
     def spent(self, since: datetime | None) -> Epsilon: ...
     def charges(self, since: datetime) -> Sequence[tuple[datetime, Epsilon]]:
-        """Oldest first."""
+        """Charges, oldest first."""
         ...
 
 
 def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, history: History) -> int:
-    """How many draws all limits leave room for; a refusal where the policy wants all or nothing.
+    """The number of draws that all limits allow; raises if the policy wants all or nothing.
 
-    No limit has room for a draw without an LDP bound. Where the operator allowed it by name, no limit counts it.
+    Limits allow no draw without an LDP bound, unless the operator explicitly allowed it; then limits do not count it.
     """
     if price.epsilon == UNBOUNDED:
         if limits.epsilons and not price.allowed:
@@ -120,7 +120,7 @@ def _unbounded(limits: Limits, *, person: str) -> BudgetError:
 
 
 def _refusal(short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: datetime, history: History) -> str:
-    """The limit that frees last is the one to tell about: what is never free is later than any time."""
+    """A message about the limit that frees last; one that never frees comes last of all."""
     frees = {limit: _frees(limit, asked, now, history=history) for limit in short}
     limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or now))
     when, spent, name = frees[limit], short[limit], printable(history.person)
@@ -130,13 +130,13 @@ def _refusal(short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: d
         fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
     return (
         f"'{name}' has spent ε = {up(spent)} of {limit.name} = {up(limit.epsilon)}; {draws} "
-        f"draws ask for {up(asked)}, and {down(max(limit.epsilon - spent, Fraction(0)))} is left; {fix}, or "
+        f"draws would cost ε = {up(asked)}; ε = {down(max(limit.epsilon - spent, Fraction(0)))} remains; {fix}, or "
         f"{history.loosen.format(limit.name)}"
     )
 
 
 def _frees(limit: Limit, asked: Fraction, now: datetime, *, history: History) -> datetime | None:
-    """When the newest charge that leaves no room beside those after it will have left the span; None for never."""
+    """When enough charges will have left the span; None if never."""
     since = limit.since(now)
     together: Epsilon = asked
     if limit.span is None or since is None or asked > limit.epsilon:
@@ -149,17 +149,17 @@ def _frees(limit: Limit, asked: Fraction, now: datetime, *, history: History) ->
 
 
 def moment(at: datetime) -> str:
-    """To the second, which has not begun before it is true."""
+    """UTC, rounded up to the second."""
     return f"{(at + timedelta(microseconds=999_999)).replace(microsecond=0):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def up(value: Epsilon) -> str:
-    """For people: what is spent is never shown as less than it is."""
+    """For display, rounded up: spending is never understated."""
     return "∞" if value == UNBOUNDED else _text(math.ceil(value * _SHOWN))
 
 
 def down(value: Epsilon) -> str:
-    """For people: what is left is never shown as more than it is."""
+    """For display, rounded down: the remainder is never overstated."""
     return _text(math.floor(value * _SHOWN))
 
 
@@ -170,10 +170,10 @@ def _text(parts: int) -> str:
 
 @dataclass(frozen=True)
 class Price:
-    """The LDP ε of one draw, infinite where it has none, and the limits that the policy sets.
+    """The LDP ε of one draw, infinite without one, and the policy's limits.
 
-    Only LDP adds up over draws of any bundles, whatever the event is about. `allowed`: draws without an LDP bound may
-    be made where there are limits, because the operator said so by name; limits do not count those.
+    Only LDP adds up over draws of any bundles, whatever the event. `allowed`: the operator explicitly allowed draws
+    without an LDP bound despite limits, which do not count them.
     """
 
     event: Event
@@ -194,16 +194,16 @@ class Price:
 
     @classmethod
     def of_bundle(cls, bundle: Bundle, *, allow_without_ldp: bool = False) -> Self:
-        """Of one draw, within the policy's limits."""
+        """The price of a bundle's draws, with its policy's limits."""
         stated = Limits.of(bundle.policy.privacy.budget)
         return cls.of(bundle.mechanism, bundle=bundle.digest, limits=stated, allow_without_ldp=allow_without_ldp)
 
     def cost(self, draws: int) -> Epsilon:
-        """Of so many draws together."""
+        """The cost of several draws together."""
         return self.epsilon * draws if draws else Fraction(0)
 
     def counted(self, draws: int) -> Epsilon:
-        """What limits count of it."""
+        """The part of their cost that limits count."""
         return Fraction(0) if self.allowed else self.cost(draws)
 
     @property
@@ -214,7 +214,7 @@ class Price:
         return "no LDP bound, allowed" if self.allowed else "no LDP bound"
 
     def to_json(self) -> str:
-        """One text for one price: the ledger stores each once."""
+        """A canonical text: the ledger stores each price once."""
         body = {
             "bundle": self.bundle,
             "event": self.event.to_json(),
@@ -226,7 +226,7 @@ class Price:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Versions before this one counted draws without an LDP bound at another ε: that bounds nothing."""
+        """Parse a price. Earlier versions counted draws without an LDP bound at another ε, which bounds nothing."""
         body: dict[str, Any] = json.loads(text)
         limits, counted = Limits.from_json(body["limits"]), body["counted_as"]
         epsilon = Fraction(body["epsilon"]) if counted == "ldp" else UNBOUNDED
@@ -234,7 +234,7 @@ class Price:
 
 
 def _event(stored: Mapping[str, Any], epsilon: Epsilon) -> Event:
-    """As it was written; earlier versions said more, and those whose guarantee was "named" are what they count as."""
+    """Parse an event; for those of earlier versions, a "named" guarantee becomes the one that counts."""
     if stored["guarantee"] != "named":
         return Event(
             stored["guarantee"], stored["epsilon"], stored["per"], tuple(stored["inferences"]), stored["delta"]
@@ -249,9 +249,9 @@ def _event(stored: Mapping[str, Any], epsilon: Epsilon) -> Event:
 
 @lru_cache(maxsize=256)
 def ldp_epsilon(mechanism: Mechanism) -> Epsilon:
-    """Of one draw: stated, or worked out from the mechanism's numbers and rounded up; infinite where none holds.
+    """LDP ε of one draw: stated, or derived from the mechanism's numbers and rounded up; infinite if there is none.
 
-    Kept, for every request asks whether its ledger charges just that.
+    Cached, because every request checks its ledger's price.
     """
     derived: float | None = mechanism.certificate()["ldp_epsilon"]
     if derived is None or not math.isfinite(derived):

@@ -1,7 +1,7 @@
-"""What a ledger in a database knows of people: the limits that hold for each, and what was spent of them.
+"""People in a database ledger: each person's limits and spending.
 
-A bundle may tighten a person's limits, only the operator loosens them. A row of limits is what holds from then on; the
-newest one counts. docs/claims.md#the-ledger
+A bundle may tighten a person's limits, only the operator loosens them. Limits are stored as rows, of which the newest
+holds. docs/claims.md#the-ledger
 """
 
 from collections import defaultdict
@@ -21,16 +21,16 @@ from deeprotect.release.ledger.limits import SPANS, Epsilon, Limits, Price
 
 PriceOf = Callable[[int], Price]
 Some = TypeVar("Some")
-AT_ONCE = 500  # keys, charges or people in one question
+AT_ONCE = 500  # keys, charges or people in one query
 
 
 def parts(items: Sequence[Some]) -> Iterator[Sequence[Some]]:
-    """As many as one question may name, one after the other."""
+    """Split into parts of the size of one query."""
     return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
 
 
 def lock_of(person: str) -> str:
-    """Under which a person's limits and charges are looked at and written, one after the other."""
+    """The lock for reading and writing a person's limits and charges."""
     return f"deeprotect: person {person}"
 
 
@@ -45,16 +45,16 @@ def prices_in(connection: Connection) -> PriceOf:
 
 
 def later_than(at: int) -> tuple[tuple[FromClause, ColumnElement[bool]], ...]:
-    """What was paid later than that: quarters of an hour that are wholly so, and charges of the one that it is in."""
+    """Payments after a time: complete quarter-hours, and single charges of the quarter that contains it."""
     quarter, row = at // QUARTER, charges.c
     own = (row.paid == 1) & (row.at > at) & (row.at < (quarter + 1) * QUARTER)
     return (quarters, quarters.c.quarter > quarter), (charges, own)
 
 
 def spent_by(connection: Connection, people: Collection[str], since: datetime | None) -> dict[str, Epsilon]:
-    """What limits count of each person's draws over all streams and apps, in one question for many; sums are exact.
+    """The counted cost of each person's draws over all streams and apps, in one query for many; sums are exact.
 
-    It is running totals that say it, however many charges there are.
+    It comes from running totals, however many charges there are.
     """
     spent, price_of = defaultdict[str, Epsilon](Fraction), prices_in(connection)
     for table, counts in ((totals, true()),) if since is None else later_than(microseconds(since)):
@@ -68,7 +68,7 @@ def spent_by(connection: Connection, people: Collection[str], since: datetime | 
 
 @dataclass(frozen=True)
 class StoredHistory:
-    """What one person's releases have cost; inside one transaction, in which `spent_by_all` is asked once a limit."""
+    """The cost of one person's releases; within one transaction, in which `spent_by_all` is queried once per limit."""
 
     connection: Connection
     person: str
@@ -86,7 +86,7 @@ class StoredHistory:
 
 
 def limits_of(connection: Connection, people: Collection[str] | None = None) -> dict[str, Limits]:
-    """Those that hold now, of those people, or of all, who have any."""
+    """Current limits of these people, or of all people who have any."""
     newest = select(func.max(limits.c.id)).group_by(limits.c.person)
     some = [newest] if people is None else [newest.where(limits.c.person.in_(part)) for part in parts(list(people))]
     asked = (select(limits).where(limits.c.id.in_(each)) for each in some)
@@ -95,20 +95,20 @@ def limits_of(connection: Connection, people: Collection[str] | None = None) -> 
 
 
 def is_entered(connection: Connection, person: str, price: int) -> bool:
-    """Whether a bundle's limits have been taken into account: once, so that what the operator says after it stands."""
+    """Whether a bundle's limits were applied: only once, so that the operator's later decision stands."""
     found = select(limits.c.id).where(limits.c.person == person, limits.c.price == price).limit(1)
     return connection.execute(found).one_or_none() is not None
 
 
 def enter_limits(connection: Connection, person: str, held: Limits, *, price: int | None, now: datetime) -> None:
-    """What holds from now on; without a price it is the operator's word. The caller holds the person's lock."""
+    """Store new limits; without a price they are the operator's. The caller holds the person's lock."""
     connection.execute(insert(limits).values(person=person, price=price, at=microseconds(now), **held.columns()))
 
 
 def set_limits(
     database: Database, person: str, changes: Mapping[str, Fraction | None], *, clock: Clock = utc_now
 ) -> Limits:
-    """The operator's own: each as it is said, None for no limit; what holds for the person from now on."""
+    """Set the operator's limits, None for no limit; returns the person's limits."""
     with database.writing(lock_of(person)) as connection:
         held = dict(limits_of(connection, [person]).get(person, Limits()).epsilons) | dict(changes)
         stated = Limits(tuple((name, epsilon) for name in SPANS if (epsilon := held.get(name)) is not None))

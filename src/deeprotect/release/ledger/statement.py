@@ -1,4 +1,4 @@
-"""A statement of a ledger: who spent what, on which promise, what is left, and when it frees; all of it computed."""
+"""A statement of a ledger: each person's spending by promise, the remaining budget, and when more becomes free."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _NAMES = {"per_hour": "hour", "per_day": "day", "in_all": "all"}
 
 @dataclass(frozen=True)
 class Spent:
-    """Draws in one span of time and their ε, and when the oldest of them will leave that span; in all, none ever does.
+    """Draws in one span of time and their ε, and when the oldest of them leaves that span; in the total none ever does.
 
     counted: the ε that limits count.
     """
@@ -54,18 +54,18 @@ class Line:
     price: Price
     draws: int
     placeholders: int
-    spent: dict[str, Spent]  # by the name of the limit
+    spent: dict[str, Spent]  # by the limit's name
     last: datetime
 
 
 @dataclass(frozen=True)
 class Person:
-    """Everything that left about one person, to whichever app: what colluding apps hold together."""
+    """All releases about one person, to any app: what colluding apps know together."""
 
     name: str
     lines: tuple[Line, ...]
     shown: tuple[Line, ...]
-    limits: Limits = field(default_factory=Limits)  # that hold for everything about them
+    limits: Limits = field(default_factory=Limits)  # for all releases about them
 
     @property
     def draws(self) -> int:
@@ -73,16 +73,16 @@ class Person:
 
     @property
     def counted_as(self) -> tuple[str, ...]:
-        """What was added up: LDP, or what has no such bound."""
+        """The kinds of cost that were added up: LDP, or none."""
         return tuple(sorted({line.price.counted_as for line in self.lines if line.draws}))
 
     @property
     def unbounded(self) -> int:
-        """Draws without an LDP bound: with a single one, nothing bounds the total."""
+        """Draws without an LDP bound: a single one makes the total unbounded."""
         return sum(line.draws for line in self.lines if line.price.epsilon == UNBOUNDED)
 
     def spent(self, name: str, *, app: str | None = None) -> Spent:
-        """By the limit's name; of one app alone, where it is given."""
+        """Spending by the limit's name, of all apps or of one."""
         return sum((line.spent[name] for line in self.lines if app in (None, line.app)), Spent())
 
     @property
@@ -95,14 +95,14 @@ class Person:
 
 @dataclass(frozen=True)
 class Statement:
-    """All that a ledger holds, person by person."""
+    """The content of a ledger, by person."""
 
     where: str
     at: datetime
     people: tuple[Person, ...]
 
     def only(self, **wanted: str | None) -> "Statement":
-        """Lines of one stream, person or app; totals stay those of all that left about the person."""
+        """Lines of one stream, person or app; totals still cover all releases about the person."""
         names = {name: value for name, value in wanted.items() if value is not None}
         people = (
             replace(person, shown=tuple(line for line in person.lines if _is(line, names))) for person in self.people
@@ -115,7 +115,7 @@ class Statement:
 
 
 def statement(database: Database, *, people: Sequence[str] | None = None, clock: Clock = utc_now) -> Statement:
-    """What the ledger says now, of some people or of all, all of it of one moment."""
+    """The ledger's current state, of some people or of all, read at one moment."""
     with database.reading() as connection:
         now = clock()
         lines, limits = list(_lines(connection, people, now)), limits_of(connection, people)
@@ -129,11 +129,11 @@ def statement(database: Database, *, people: Sequence[str] | None = None, clock:
 
 
 _Account = tuple[int, str, int]
-"""Numbers of a stream and a price, and between them the name of an app."""
+"""Number of a stream, name of an app, number of a price."""
 
 
 def _lines(connection: Connection, people: Sequence[str] | None, now: datetime) -> Iterator[Line]:
-    """From running totals, and few charges: however many there are, no more are read."""
+    """Lines from running totals and the few recent charges."""
     price_of, wanted = prices_in(connection), true() if people is None else streams.c.person.in_(people)
     recent = {name: _since(connection, wanted, now - span) for name, span in SPANS.items() if span is not None}
     sums = select(totals, streams.c.person, streams.c.name).select_from(totals.join(streams)).where(wanted)
@@ -149,7 +149,7 @@ def _lines(connection: Connection, people: Sequence[str] | None, now: datetime) 
 def _since(
     connection: Connection, wanted: ColumnElement[bool], moment: datetime
 ) -> dict[_Account, tuple[int, datetime]]:
-    """How many draws were paid later than that, and when the first of them was."""
+    """Number of draws paid after a time, and the time of the first."""
     found: dict[_Account, tuple[int, datetime]] = {}
     live = select(totals.c.stream).join(streams).where(wanted, totals.c.last > microseconds(moment))
     for table, counts in later_than(microseconds(moment)):
@@ -167,7 +167,7 @@ def _is(line: Line, wanted: dict[str, str]) -> bool:
 
 
 def _is_new(person: Person, wanted: dict[str, str]) -> bool:
-    """Somebody for whom limits were set, and nothing was charged yet."""
+    """Whether the person has limits but no charges yet."""
     return not person.lines and wanted in ({}, {"person": person.name})
 
 

@@ -22,17 +22,16 @@ from deeprotect.release.ledger.limits import Limits, Price, covered
 from deeprotect.release.ledger.people import StoredHistory, enter_limits, is_entered, lock_of
 from deeprotect.signals import RecordingName
 from deeprotect.tables.files import opened
-from deeprotect.tables.several import paths_of
-from deeprotect.tables.sources import is_of_paths
+from deeprotect.tables.sources import is_of_paths, paths_of
 
 KEY_BYTES = 16
 _ENTERING, _PROBING = "deeprotect: names", "deeprotect: probe"
-_PROBE_BYTES = 8192  # two pages of SQLite's
+_PROBE_BYTES = 8192  # two SQLite pages
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The numbers of a stream and a price, each written down once, and the person whose limits count."""
+    """The numbers of a stream and a price, each stored once, and the person whose limits count."""
 
     stream: int
     person: str
@@ -40,7 +39,7 @@ class Entry:
 
 
 class StoredLedger(Ledger):
-    """One account at one price. Many processes may hold the same one at once, and any of them may die at any point."""
+    """One account at one price. Many processes may use it at once, and any of them may die at any point."""
 
     def __init__(
         self, database: Database, account: Account, price: Price, *, clock: Clock = utc_now, entry: Entry | None = None
@@ -56,7 +55,7 @@ class StoredLedger(Ledger):
     def several(
         cls, database: Database, asked: Sequence[tuple[Account, Price]], *, clock: Clock = utc_now
     ) -> "list[StoredLedger | LedgerError]":
-        """Many at once; an account that is refused leaves the others alone."""
+        """Open many accounts at once; a refused account does not affect the others."""
         entries = zip(asked, _entries(database, asked), strict=True)
         return [
             each if isinstance(each, LedgerError) else cls(database, *who, clock=clock, entry=each)
@@ -68,18 +67,18 @@ class StoredLedger(Ledger):
 
     @property
     def is_by_person(self) -> bool:
-        """Unless all of it was said to be one person's."""
+        """Whether people are charged separately: unless everything was declared to be one person's."""
         return self._account.person is None
 
     def of_person(self, person: str) -> "StoredLedger":
-        """Their part is a stream of its own, `walks/ann`, and counts among all that is theirs."""
+        """A person's part is a stream of its own, `walks/ann`, and counts among all that is theirs."""
         account = Account(f"{self._account.stream}/{person}", person, self._account.app)
         other = StoredLedger(self._database, account, self.price, clock=self._clock)
         other._source = self._source
         return other
 
     def of_session(self, session: str) -> "StoredLedger":
-        """A ledger for a live session, under a name that lasts: its draws are known again after a restart."""
+        """A ledger for a live session, under a lasting name, so that its draws are found after a restart."""
         return self._of(f"session\n{session}")
 
     def _of(self, source: str) -> "StoredLedger":
@@ -91,14 +90,14 @@ class StoredLedger(Ledger):
     def open(self, bookings: Sequence[Booking]) -> Iterator[StoredBooks]:
         """One transaction for draws of accounts in the same database; it is on disk when the block ends."""
         if any(booking.ledger._database.engine.url != self._database.engine.url for booking in bookings):
-            raise LedgerError("accounts of two ledgers cannot be charged at once; release for each ledger apart")
+            raise LedgerError("accounts of two ledgers cannot be charged at once; release for each ledger separately")
         with self._database.writing(*(booking.ledger.lock for booking in bookings)) as connection:
-            # The clock is read under the lock: who waited is charged when the wait was over.
+            # Read the clock under the lock, so that a charge is dated after any wait.
             books = StoredBooks(connection, bookings, now=self._clock())
             yield books
         for ledger, counts in books.tallies():
             ledger.tally += counts
-            ledger._entered |= counts.charged > 0  # only now: what a failed transaction found is not there
+            ledger._entered |= counts.charged > 0  # only now: a failed transaction stores nothing
 
     @property
     def person(self) -> str:
@@ -106,15 +105,15 @@ class StoredLedger(Ledger):
 
     @property
     def lock(self) -> str:
-        """Limits are the person's, so one charge at a time is looked at for each person."""
+        """Limits are the person's, so charges of each person are serialised."""
         return lock_of(self._entry.person)
 
     def key(self, recording: str | RecordingName) -> tuple[int, bytes]:
-        """An idempotency key: the same draw of one recording of one source is one, however often it is asked for."""
+        """An idempotency key: repeated requests for one draw of a recording and source return the same draw."""
         return self._entry.stream, key_of(self._account.app, self.price.bundle, self._source, str(recording))
 
     def room(self, asked: int, held: Limits, *, now: datetime, history: StoredHistory) -> int:
-        """How many of the draws may look at the data. The bundle's own limits hold for the person from now on."""
+        """How many of the draws may look at the data. The bundle's limits apply to the person from now on."""
         if not asked:
             return 0
         price, new = self.price, self._states_new_limits(history.connection)
@@ -125,13 +124,13 @@ class StoredLedger(Ledger):
         return room
 
     def _states_new_limits(self, connection: Connection) -> bool:
-        """Whether the price has limits that the person's were never held against."""
+        """Whether the price has limits that were not yet applied to the person."""
         if self._entered or not self.price.limits.epsilons:
             return False
         return not is_entered(connection, self._entry.person, self._entry.price)
 
     def row(self, page: Page, places: Places, *, now: datetime) -> dict[str, Any]:
-        """A charge for neighbouring draws as the database keeps it."""
+        """A database row for a charge of consecutive draws."""
         return {
             "stream": page.stream,
             "app": self._account.app,
@@ -145,7 +144,7 @@ class StoredLedger(Ledger):
 
 
 class LaterLedger(Ledger):
-    """A ledger in a file that the first draw makes: what is refused before leaves none behind."""
+    """A ledger in a file that is created by the first draw, so that a refused run leaves none behind."""
 
     def __init__(self, address: str, account: Account, price: Price) -> None:
         super().__init__(price, utc_now)
@@ -169,16 +168,16 @@ class LaterLedger(Ledger):
 
 
 def key_of(*parts: str) -> bytes:
-    """Each part with its length before it, so that no two lists of parts make one text."""
+    """Hash parts with their lengths, so that different lists of parts never collide."""
     content = (part.encode("utf-8", "surrogatepass") for part in parts)
     joined = b"".join(len(part).to_bytes(8, "big") + part for part in content)
     return hashlib.sha256(joined).digest()[:KEY_BYTES]
 
 
 def _source_of(table: Any) -> str:
-    """A name for what is in a table: files go by their content; anything else is new each time.
+    """A name for a table: a hash of its content for files; a new name each time for anything else.
 
-    Not by a file's name: tomorrow's data under today's name would leave as today's draws.
+    Not the file's name: tomorrow's data under today's name would get today's draws.
     """
     paths = paths_of(table) if is_of_paths(table) else ["-"]
     if "-" in paths:
@@ -192,7 +191,7 @@ def _content(path: str) -> bytes:
 
 
 def _entries(database: Database, asked: Sequence[tuple[Account, Price]]) -> list[Entry | LedgerError]:
-    """Look accounts and prices up, or write them down; a stream stays with the person that it began with."""
+    """Look up accounts and prices, or store them; a stream always belongs to its first person."""
     with database.writing(_ENTERING) as connection:
         price_number = cache(partial(_price, connection))
         return [_entry(database, connection, account, price=price_number(price)) for account, price in asked]
@@ -219,10 +218,10 @@ def _price(connection: Connection, price: Price) -> int:
 
 
 def pay(database: Database, *, clock: Clock = utc_now) -> None:
-    """A draw that is nobody's, paid for and kept like any other: whether the ledger works is seen by using it.
+    """Pay for a draw of the test account and store it like any other, to check that the ledger works.
 
-    It is on disk when this returns, in place of the one before, which goes last; no total counts it. A draw fills pages
-    of its own: where there is no page left for others, there is none for it.
+    It is on disk when this returns, and replaces the previous one, which is removed last; no total counts it. A draw
+    fills pages of its own, so if there is no page left for others, there is none for it.
     """
     with database.writing(_PROBING) as connection:
         stream = _number(connection, streams, name=NOBODY, person=NOBODY)
@@ -238,7 +237,7 @@ def pay(database: Database, *, clock: Clock = utc_now) -> None:
 
 
 def _number(connection: Connection, table: Table, **row: object) -> int:
-    """Of what is written down once."""
+    """The number of a row that is stored once."""
     name, value = next(iter(row.items()))
     asked = select(table.c.id).where(table.c[name] == value)
     if (found := connection.execute(asked).scalar()) is None:

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from deeprotect.errors import MOST_LISTED, AmbiguousColumnError, TableError, printable
 from deeprotect.policy import Policy
-from deeprotect.policy.known_sensors import recognise, spelt, suggested_map, unit_in
-from deeprotect.policy.usual_names import RECORDING
+from deeprotect.policy.known_sensors import RECORDING, recognise, spelt, suggested_map, unit_in
 from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
 from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
@@ -26,12 +25,11 @@ from deeprotect.tables.checking.watches import (
     column_notes,
     name_problems,
 )
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.columns import not_plain
 from deeprotect.tables.fields import check_names, is_number, plain, stated_unit
 from deeprotect.tables.numbers import NumberColumn, has_decimal_commas
 from deeprotect.tables.reader import Reader, Seen, unique_names
-from deeprotect.tables.roles import Roles, roles_of
+from deeprotect.tables.roles import ColumnMap, Roles, roles_of
 from deeprotect.tables.source import Source
 from deeprotect.tables.sources import open_source
 from deeprotect.tables.timestamps import DAY

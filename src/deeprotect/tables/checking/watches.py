@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import printable
-from deeprotect.policy.usual_names import is_telling
+from deeprotect.policy.known_sensors import is_telling
 from deeprotect.signals import Channel
-from deeprotect.signals.checks import OUTSIDE_SHARE
 from deeprotect.signals.clock import GAP_STEPS, RESTART_ROWS, SLACK
-from deeprotect.signals.schema import Floats
+from deeprotect.signals.schema import OUTSIDE_SHARE, Floats
 from deeprotect.tables.checking.report import Problem, Tally, problem, some
 from deeprotect.tables.fields import is_text, plain
 from deeprotect.tables.numbers import Mask

@@ -16,9 +16,8 @@ from deeprotect.signals.clock import rate_of_step
 from deeprotect.signals.recordings import MOST_RECORDINGS
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.check import Checker, opened
-from deeprotect.tables.column_map import ColumnMap
 from deeprotect.tables.fields import check_names, plain
-from deeprotect.tables.output_checks import STANDARD
+from deeprotect.tables.outputs import STANDARD, open_sink
 from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.mending import (
     GapSplitter,
@@ -33,7 +32,7 @@ from deeprotect.tables.preparing.mending import (
 )
 from deeprotect.tables.preparing.tidy import Tidy, UnitChange, unit_changes
 from deeprotect.tables.reader import Indices, Reader
-from deeprotect.tables.sinks import open_sink
+from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import is_address
 
 Stretches = Iterator[tuple[Piece, bool]]

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeprotect.errors import ArgumentError, TableError, printable
-from deeprotect.policy.known_sensors import SIZES, recognise, spelt
-from deeprotect.policy.usual_names import RECORDING, TIME
+from deeprotect.policy.known_sensors import RECORDING, SIZES, TIME, recognise, spelt
 from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.watches import respelt
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit

@@ -15,8 +15,8 @@ from deeprotect.policy import Policy
 from deeprotect.policy.draft import FEWEST_COUNTED
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import run_lengths
 from deeprotect.training.codebook.coder import LARGEST_SCORE, SCORE_BITS
 from deeprotect.training.codebook.coder_training import cross_fit
 from deeprotect.training.codebook.synthesis import Outputs, synthesise

@@ -18,8 +18,8 @@ from deeprotect.privacy.channel.beyond import Excess, apart, mean_excess, needed
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.codebook.codebook import JOINED
 from deeprotect.training.fitting.blind import Told, blind
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Labels

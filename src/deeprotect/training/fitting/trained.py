@@ -17,8 +17,8 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 from deeprotect.release.engine import Released, Request, one, simulate
 from deeprotect.release.ledger import MemoryLedger, Price
 from deeprotect.signals import Hold
-from deeprotect.signals.episodes import Counts, run_lengths
 from deeprotect.signals.schema import Floats
+from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.codebook.codebook import Costs, coded_classes, price
 from deeprotect.training.fitting.kept_aside import coder_levels
 from deeprotect.training.labelled_windows import Indices, LabelledWindows, numbered, segment_numbers

@@ -1,23 +1,133 @@
-"""Writing released tables, under a temporary name until they are complete."""
+"""Outputs: where released tables and reports may go, and writing tables under a temporary name until complete."""
 
 import csv
 import gzip
 import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, Self, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.types import is_primitive
 
-from deeprotect.errors import InputError
-from deeprotect.tables.addresses import is_address, suffix_of, writing
-from deeprotect.tables.atomic import whole_file
+from deeprotect.errors import Argument, InputError, OutputExistsError
+from deeprotect.tables.addresses import is_address, is_same, is_there, suffix_of, writing
+from deeprotect.tables.atomic import refuse_homeless, refuse_irregular, whole_file
 from deeprotect.tables.fields import is_text
+from deeprotect.tables.sources import refuse_blank
+
+STANDARD = "-"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A place to write to, checked before the work: a file, a folder, an address, or "-", standard output.
+
+    Nothing that exists is overwritten unasked, and no input ever.
+    """
+
+    path: str
+
+    @classmethod
+    def at(cls, path: str | PathLike[str]) -> Self:
+        return cls(str(path))
+
+    def check(self, inputs: Iterable[str | Path] = (), *, force: bool) -> None:
+        """Refuse to overwrite an existing file without `force`, or an input."""
+        self.check_file()
+        self.check_no_input(inputs)
+        if not force:
+            self.check_absent()
+
+    def check_whole_folder(self, inputs: Iterable[str | Path] = (), *, force: bool) -> None:
+        """Refuse to replace an existing folder without `force`, or an input."""
+        self.check_no_input(inputs)
+        if not force:
+            self.check_absent()
+        self.check_folder()
+
+    def check_report(self, parts: Iterable[str], *, force: bool) -> None:
+        """Refuse to overwrite existing files and folders of these names without `force`; others may stay."""
+        self.check_folder()
+        for part in () if force else parts:
+            if os.path.lexists(Path(self.path) / part):
+                raise OutputExistsError(self.path, part)
+
+    def check_absent(self, *, replaceable: bool = True) -> None:
+        """Refuse to overwrite an existing file or folder."""
+        if self.path != STANDARD and (is_there(self.path) if is_address(self.path) else os.path.lexists(self.path)):
+            raise OutputExistsError(self.path, replaceable=replaceable)
+
+    def check_no_input(self, inputs: Iterable[str | Path]) -> None:
+        """Refuse an output that is an input, under any name."""
+        for each in inputs:
+            if STANDARD not in (self.path, str(each)) and _same_file(self.path, each):
+                raise InputError(
+                    f"{self.path}: it is the input, and an output never replaces its input; choose another name"
+                )
+
+    def check_apart(self, inputs: Iterable[Path]) -> None:
+        """Refuse an output folder in an input folder, or around an input: released files would be read as input."""
+        place = Path(self.path).resolve()
+        for each in inputs:
+            if each.resolve().is_relative_to(place) or (each.is_dir() and place.is_relative_to(each.resolve())):
+                raise InputError(
+                    f"{self.path}: inputs lie in it, or it lies in a folder of inputs; choose another name"
+                )
+
+    def check_file(self) -> None:
+        """Refuse an impossible file name, or a folder that is not writable."""
+        if self.path == STANDARD or is_address(self.path):
+            return
+        place = Path(self.path)
+        if not place.name or place.name == ".." or place.is_dir():
+            raise InputError(f"{self.path}: it is a folder; give the name of a file in it")
+        refuse_irregular(place)
+        refuse_homeless(place)
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise InputError(f"{self.path}: the folder {place.parent} cannot be written to; choose another")
+
+    def check_folder(self) -> None:
+        """Refuse a path that is not a writable folder and cannot become one; nothing is created."""
+        place = Path(self.path)
+        if os.path.lexists(place) and not place.is_dir():
+            raise InputError(f"{self.path}: it is not a folder; give another ", Argument("out"))
+        nearest = next(each for each in (place.absolute(), *place.absolute().parents) if each.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+            refused = f"{self.path}: cannot create this folder ({nearest} is not writable); give another "
+            raise InputError(refused, Argument("out"))
+
+    def check_kind(self) -> None:
+        """Refuse a suffix that no format has."""
+        if self.path != STANDARD:
+            written_kind(self.path)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of tables: it exists as a folder, ends in a slash, or has no suffix."""
+        refuse_blank(self.path)
+        if is_address(self.path) and (self.path.endswith("/") or not Path(self.path).suffix):
+            raise InputError(f"{self.path}: an output folder must be local; give the address of a file")
+        if self.path == STANDARD:
+            return False
+        return Path(self.path).is_dir() or self.path.endswith("/") or not Path(self.path).suffix
+
+
+def _same_file(one: str | Path, other: str | Path) -> bool:
+    if is_address(one) or is_address(other):
+        return is_same(str(one), str(other))
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
+
 
 _SPECIAL = '[",\r\n]'  # cells with one of these need quotes
 BLOCK_ROWS = 65_536  # rows of every row group, record batch and block of CSV, whatever the input

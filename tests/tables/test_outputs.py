@@ -5,7 +5,7 @@ import os
 import pytest
 
 from deeprotect.errors import InputError
-from deeprotect.tables.output_checks import refuse_existing, refuse_input, refuse_unknown_kind, refuse_unwritable
+from deeprotect.tables.outputs import Output
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def test_what_exists_is_refused_and_so_is_a_link_to_nothing(raw):
     (raw.parent / "link").symlink_to("nothing")
     for path in (raw, raw.parent, raw.parent / "link"):
         with pytest.raises(InputError, match="exists already"):
-            refuse_existing(path)
-    refuse_existing(raw.parent / "new.csv")
-    refuse_existing("-")
+            Output.at(path).check_absent()
+    Output.at(raw.parent / "new.csv").check_absent()
+    Output.at("-").check_absent()
 
 
 def test_an_input_is_refused_under_any_of_its_names(raw, monkeypatch):
@@ -30,29 +30,29 @@ def test_an_input_is_refused_under_any_of_its_names(raw, monkeypatch):
     monkeypatch.chdir(folder)
     for name in ("raw.csv", "./raw.csv", folder / "raw.csv", "soft.csv", "hard.csv", f"../{folder.name}/raw.csv"):
         with pytest.raises(InputError, match="it is the input"):
-            refuse_input(name, ["other.csv", raw])
-    refuse_input("new.csv", [raw])
-    refuse_input("-", ["-"])
+            Output.at(name).check_no_input(["other.csv", raw])
+    Output.at("new.csv").check_no_input([raw])
+    Output.at("-").check_no_input(["-"])
 
 
 @pytest.mark.parametrize("name", [".", "..", "", "/", "none/new.csv", "raw.csv/new.csv"])
 def test_a_name_that_no_file_can_have_is_refused(raw, monkeypatch, name):
     monkeypatch.chdir(raw.parent)
     with pytest.raises(InputError):
-        refuse_unwritable(name)
+        Output.at(name).check_file()
 
 
 def test_a_pipe_and_a_device_are_no_place_for_a_table(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     for path in (tmp_path / "pipe.csv", "/dev/null"):
         with pytest.raises(InputError, match="not a regular file"):
-            refuse_unwritable(path)
+            Output.at(path).check_file()
 
 
 def test_a_good_name_passes(tmp_path):
-    refuse_unwritable(tmp_path / "new.csv")
-    refuse_unwritable("-")
-    refuse_unknown_kind("new.parquet")
-    refuse_unknown_kind("-")
+    Output.at(tmp_path / "new.csv").check_file()
+    Output.at("-").check_file()
+    Output.at("new.parquet").check_kind()
+    Output.at("-").check_kind()
     with pytest.raises(InputError, match=r"unknown kind of table '\.xlsx'"):
-        refuse_unknown_kind("new.xlsx")
+        Output.at("new.xlsx").check_kind()
