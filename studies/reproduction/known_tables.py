@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.datasets.registry import entry
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, measure_rows
@@ -138,7 +139,7 @@ def _motionsense(form: str, sensitive: str, classes: tuple[str, ...] = ()) -> St
         classes=classes,
         draws=(Setting(LDP, 5.0), *_every("10.24 s")),
         split=SplitSpec("recording"),
-        tested={"trial": ("11", "12", "13", "14", "15", "16")},
+        tested=entry("motionsense").splits["field"],
     )
 
 
