@@ -1,4 +1,4 @@
-"""What is measured where a protector is made: single windows, whole recordings, and people whom it has never met."""
+"""Measurements when a protector is made: single windows, whole recordings, and unseen people."""
 
 import numpy as np
 import pytest
