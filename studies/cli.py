@@ -3,15 +3,15 @@
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from deeprotect.api.evaluating import processes_or_cluster
 from deeprotect.cli.evaluate import Jobs, Report, Scheduler
 from deeprotect.cli.printing import bar, json_text
-from deeprotect.cli.protect import Data
 from deeprotect.cli.tables import Force
 from deeprotect.errors import InputError
 from deeprotect.tables.outputs import Output
@@ -21,6 +21,8 @@ Source = Annotated[Path | None, typer.Option("--from", metavar="DIR", help="Loca
 Found = Annotated[Path, typer.Option("--out", metavar="FILE", help="JSON file to write.")]
 Epochs = Annotated[int | None, typer.Option(metavar="N", help="Fewer than usual, for a quick trial.")]
 if TYPE_CHECKING:
+    from deeprotect.evaluation.experiment import RunResult
+    from deeprotect.evaluation.workers import Jobs as Processes
     from studies.benchmark.gateway_load import Trial
     from studies.reproduction.reproduce import ReproduceRequest
 
@@ -147,9 +149,18 @@ def cadence(
 
 
 def peers(
-    data: Data,
     out: Found,
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file (see `deeprotect init`).")],
+    policy: Annotated[
+        Path | None, typer.Argument(metavar="POLICY", help="A policy file (see `deeprotect init`); not with --study.")
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(metavar="TABLE", help="Labelled recordings for the policy; repeatable.")
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead: this study's table, on the field's split.")
+    ] = None,
+    source: Source = None,
+    picture: Annotated[Path | None, typer.Option(metavar="SVG", help="With --study: draw it, too.")] = None,
     mechanism: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this peer; repeatable.")] = None,
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="E", help="Of peers that promise one; repeatable (the policy's).")
@@ -161,9 +172,22 @@ def peers(
     """What others do about private sensor data, beside a policy's own promise; with attackers who learn from releases.
 
     Example: python -m studies peers policy.toml --data walk.csv --out peers.json --quick
+
+    Example: python -m studies peers --study motionsense-4-magnitudes-gender --from DIR --out peers.json
     """
-    from deeprotect.cli.printing import print_seconds, results_table
-    from deeprotect.evaluation.results import Results
+    if study is not None:
+        if policy or data or epsilon or quick:
+            raise InputError("--study brings its own table and policy; leave out POLICY, --data, --epsilon and --quick")
+        found = _peers_on(study, source, names=mechanism or (), jobs=processes_or_cluster(jobs, None), seed=seed)
+        _written(found, out)
+        if picture is not None:
+            from studies.peers.picture import draw
+
+            picture.write_text(draw(found.rows, "activity").svg_file())
+        return
+    if policy is None or not data or picture:
+        raise InputError("give a policy and --data TABLE, or --study NAME, which also takes --picture")
+    from deeprotect.cli.printing import results_table
     from deeprotect.evaluation.runs.own_table import EvaluateRequest
     from deeprotect.policy import Policy
     from studies.peers.comparison import compare
@@ -178,12 +202,35 @@ def peers(
     asked = request.policy(Policy.load(policy))
     with bar("comparing") as progress:
         found = compare(request.read(data, asked), asked, request, progress=progress)
+    results_table(_written(found, out))
+
+
+def _peers_on(name: str, source: Path | None, *, names: Sequence[str], jobs: "Processes", seed: int) -> "RunResult":
+    from studies.peers.benchmark import SENSITIVE, compare_on, lines
+    from studies.reproduction.known_tables import select_studies
+
+    (study,) = select_studies([name])
+    data = study.load(source)
+    asked = study.policy(data).vary(inferences={"useful": [study.useful], "sensitive": list(SENSITIVE)})
+    windows, split = study.windows(data, asked), study.split_of(data)
+    with bar("comparing") as progress:
+        found = compare_on(windows, asked, split, study.draws, names=names, jobs=jobs, seed=seed, progress=progress)
+    for line in lines(found.rows, study.useful):
+        typer.echo(line)
+    return found
+
+
+def _written(found: "RunResult", out: Path) -> dict[str, Any]:
+    """The rows as JSON, in the file as well; what was left out, and times, are printed."""
+    from deeprotect.cli.printing import print_seconds
+    from deeprotect.evaluation.results import Results
+
     results = Results(rows=found.rows, left_out=found.left_out).to_json()
-    results_table(results)
     for line in found.left_out:
         typer.echo(f"left out: {line}", err=True)
     print_seconds(found.seconds)
     out.write_text(json_text(results) + "\n")
+    return results
 
 
 def membership(
@@ -380,7 +427,7 @@ def faults(
 ) -> None:
     """Break gateways on purpose, under load and with real servers, and print the table of docs/gateway-faults.md.
 
-    Five minutes. Needs nginx, PostgreSQL and Mosquitto.
+    Eight minutes. Needs nginx, PostgreSQL and Mosquitto.
 
     Example: python -m studies faults killed burst
     """

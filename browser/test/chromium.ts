@@ -9,6 +9,7 @@ export interface Message {
   [name: string]: any;
 }
 interface Waiter {
+  session: string | undefined;
   resolve: (result: Message) => void;
   reject: (error: Error) => void;
 }
@@ -80,7 +81,7 @@ export class Chromium {
     const id = this.next++;
     const text = JSON.stringify({ id, method, params, ...(sessionId ? { sessionId } : {}) });
     (this.child.stdio[3] as Writable).write(text + "\0");
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { session: sessionId, resolve, reject }));
   }
 
   on(event: string, listener: Listener): () => void {
@@ -146,6 +147,7 @@ export class Chromium {
 
   private handle(message: Message): void {
     if (message.id === undefined) {
+      if (message.method === "Target.detachedFromTarget") this.detached(message.params.sessionId);
       this.listeners.get(message.method)?.forEach((listener) => listener(message.params, message.sessionId));
       return;
     }
@@ -153,6 +155,15 @@ export class Chromium {
     this.waiting.delete(message.id);
     if (message.error) waiter?.reject(new Error(`${message.error.message} ${message.error.data ?? ""}`));
     else waiter?.resolve(message.result);
+  }
+
+  /** What was sent to a target that has closed meanwhile is never answered. */
+  private detached(session: string): void {
+    for (const [id, waiter] of this.waiting) {
+      if (waiter.session !== session) continue;
+      this.waiting.delete(id);
+      waiter.reject(new Error("the target has closed"));
+    }
   }
 }
 

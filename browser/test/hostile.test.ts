@@ -42,6 +42,9 @@ document.write(spying(new URLSearchParams(search).get("trick") || name))</script
   const before = JSON.stringify({
     prerender: [{ urls: [`/spying?${encodeURIComponent("pop-up of a page that was rendered before")}`] }],
   });
+  const fetched = JSON.stringify({
+    prefetch: [{ urls: [`/spying?${encodeURIComponent("pop-up that was fetched before")}`], eagerness: "immediate" }],
+  });
   return (path: string): ReturnType<Site> => {
     if (path === "/" || path === "/main") {
       const start = `const OTHER="${other()}",ID="${ID}";${spy}\n`;
@@ -54,6 +57,7 @@ const name = decodeURIComponent(location.search.slice(1));
 try { LAB[name](name); } catch (error) { tell(name + "/failed " + error.name, []); }
 parent.postMessage("tried", "*")`)}`;
     if (path === "/prerendering") return `<!doctype html><script type="speculationrules">${before}</script>`;
+    if (path === "/prefetching") return `<!doctype html><script type="speculationrules">${fetched}</script>`;
     if (path === "/204") return { text: "", headers: {}, status: 204 };
     if (path === "/attachment") return { text: "text", headers: { "Content-Disposition": "attachment" } };
     if (path === "/text") return { text: "text", headers: { "content-type": "text/plain" } };
@@ -95,10 +99,16 @@ async function attack(device: Device, kind: Kind, isProtected = true): Promise<O
     // Until all tricks with frames of their own have run, however slow the machine.
     for (const end = Date.now() + 60_000; Date.now() < end && !(await page.evaluate("labs > 0 && tried >= labs"));)
       await feedCanary(device, 500);
+    await page.send("Page.bringToFront"); // its pop-ups are before it
     await feedCanary(device, 4000);
     for (const type of ["mousePressed", "mouseReleased"])
       await page.send("Input.dispatchMouseEvent", { type, x: 20, y: 20, button: "left", clickCount: 1 });
     await feedCanary(device, 1000);
+    for (const name of await page.evaluate<string[]>("Object.keys(CLICKED)")) {
+      await page.send("Page.bringToFront");
+      await page.evaluate(`click(${JSON.stringify(name)})`); // as a person's
+      await feedCanary(device, 500);
+    }
     for (const popup of [...device.fitted].filter(({ target }) => target !== page.target)) {
       await popup.send("Page.bringToFront").catch(() => {}); // only what is seen gets readings
       await feedCanary(device, 500);
@@ -152,16 +162,22 @@ function leaking(observed: Observed): string[] {
 
 /** Tricks that get past partial, as docs/browser.md says: only the browser's own setting stops them. */
 const OPENED = [
+  "button in an open tree",
+  "form in an open tree",
   "form sent by a function of a frame without a script",
   "link in a closed tree",
   "link whose address changes while it is clicked",
+  "picture in picture, with an empty frame",
   "pop-up blob: with a frame of a script, at once",
   "pop-up blob: with an empty frame",
   "pop-up opened again by a function of a frame without a script",
+  "pop-up without content, with a frame of a script",
+  "pop-up without content, with an empty frame",
 ];
 const FRAMES = [
   "a document of SVG",
   "a document of XHTML",
+  "frame met by an element beside it",
   "javascript: frame that runs",
   "sandboxed frame without scripts",
   "srcdoc frame, its first window",

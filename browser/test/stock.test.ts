@@ -38,11 +38,29 @@ const WORKER = `onfetch = (e) => { if (e.request.url.includes("/worked"))
   e.respondWith(new Response(${JSON.stringify(LISTENING)}, { headers: { "content-type": "text/html" } })); };
   oninstall = () => skipWaiting(); onactivate = (e) => e.waitUntil(clients.claim());`;
 
+/** Opening its document removes every listener of its window; then it answers for our script. */
+const ANSWERS = `<!doctype html><body><script>window.asked = 0;
+  setTimeout(() => {
+    document.open();
+    document.write("<body>");
+    document.close();
+    addEventListener("message", ({ data, ports: [port] }) => {
+      asked++;
+      port?.postMessage(["accelerometer", "gyroscope", "magnetometer"]);
+      top.postMessage(data, "*", port ? [port] : []);
+    }, true);
+    const frame = document.createElement("iframe");
+    frame.allow = "accelerometer; gyroscope";
+    frame.src = "/none";
+    document.body.append(frame);
+  }, 300);</script>`;
+
 async function sites() {
   return serve((path) => {
     const [headers] = POLICIES[path.slice(1)] ?? [{}];
     if (path === "/204") return { text: "", headers: {}, status: 204 };
     if (path === "/sw.js") return WORKER;
+    if (path === "/answers") return ANSWERS;
     return { text: path === "/empty" ? "<!doctype html><p>" : LISTENING, headers };
   });
 }
@@ -191,6 +209,18 @@ for (const [name, preferences] of Object.entries({ partial: {}, sealed: SEALED }
       assert.equal(await denied.evaluate("motion.length + orientations.length"), 0);
     },
   );
+
+  test(`${name}: a frame to which nothing is delegated cannot delegate`, { skip, timeout: 120_000 }, async () => {
+    device = await Device.start(preferences);
+    const page = await shown(device, `${site.origin}/empty`);
+    await page.evaluate(`document.body.append(Object.assign(document.createElement("iframe"),
+      { src: "http://127.0.0.1:${site.port}/answers" })); 1`);
+    const { targetId } = await device.browser.target(({ type, url }) => type === "iframe" && url.endsWith("/answers"));
+    const frame = await device.browser.attach(targetId);
+    assert.ok(await device.playUntil(frame, "window.asked > 0 && frames[0]?.log", still, 30_000), "it was asked");
+    await device.play(2000, still);
+    assert.equal(await frame.evaluate("frames[0].motion.length + frames[0].orientations.length"), 0);
+  });
 
   test(`${name}: a frame of the same origin makes the sensors that it would make without us`, { skip }, async () => {
     device = await Device.start(preferences);
@@ -346,6 +376,18 @@ test(
     assert.ok((await page.evaluate<number>(READ)) > 0, "it gets released motion");
   },
 );
+
+test("observables give released motion until their subscriptions end", { skip, timeout: 120_000 }, async () => {
+  device = await Device.start(SEALED);
+  const page = await shown(device, `${site.origin}/empty`);
+  await page.evaluate(`window.ending = new AbortController(); window.trusted = [];
+    when("devicemotion").subscribe((event) => trusted.push(event.isTrusted), { signal: ending.signal }); 1`);
+  assert.ok(await device.playUntil(page, "trusted.length > 10", still));
+  assert.ok(!(await page.evaluate("trusted.includes(true)")));
+  await page.evaluate("ending.abort()");
+  for (const end = Date.now() + 20_000; Date.now() < end && (await device.reads());) await pause(100);
+  assert.equal(await device.reads(), false);
+});
 
 test(
   "a sensor that no policy covers says so, and does not keep a page waiting",

@@ -5,11 +5,13 @@ It is the least that anybody would build from the shelf under ε-LDP: no network
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.pipeline import make_pipeline
 
 from deeprotect.errors import PolicyError
 from deeprotect.policy import Policy
 from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows
+from deeprotect.training.window_features import WindowFeatures
 from studies.peers.peer import PeerRelease, targets
 
 
@@ -23,7 +25,9 @@ def fit(windows: LabelledWindows, policy: Policy, epsilon: float | None) -> Peer
     codes = codes.ravel()
     count = int(codes.max()) + 1
     outputs = np.stack([windows.flat[known][codes == code].mean(axis=0) for code in range(count)])
-    forest = ExtraTreesClassifier(200, n_jobs=1, random_state=policy.training.seed).fit(windows.flat[known], codes)
+    forest = make_pipeline(
+        WindowFeatures(windows.samples.shape[2]), ExtraTreesClassifier(200, random_state=policy.training.seed)
+    ).fit(windows.flat[known], codes)
     random = np.random.default_rng(policy.training.seed)
     honest = np.exp(epsilon) / (np.exp(epsilon) + count - 1)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deeprotect.attack.split_spec import SplitSpec
+from deeprotect.datasets.registry import entry
 from deeprotect.errors import DatasetError, PolicyError
 from deeprotect.evaluation.evaluator import Setup
 from deeprotect.evaluation.experiment import Plan, measure_rows
@@ -38,7 +39,7 @@ _WINDOW_BY_WINDOW = (
         channels=ACCELEROMETER,
         hidden=POSTURES,
     ),
-    # The same with the six transitions between postures: 54 to 134 training windows each, against 30 codes.
+    # Including the six transitions between postures: 54 to 134 training windows each, against 30 codes.
     Study("hapt-person-12", "hapt", 10, "person", "activity", people="person", rate_hz=10, channels=ACCELEROMETER),
     Study("fsdd-digit", "fsdd", 64, "digit", "speaker", people="speaker"),
     Study(
@@ -73,7 +74,7 @@ def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str 
 
 
 def _strangers(name: str, every: str, *, orientation: str, enrol: int = 0) -> Study:
-    """The same on people whom nobody has met; they may wear the device otherwise, and show each class for a while."""
+    """The study on new people; they may wear the device in another way, and perform each class for a while."""
     called = f"{name}-strangers" + ("-free" if orientation == "free" else "") + (f"-enrolled-{enrol}" if enrol else "")
     split = SplitSpec("strangers", folds=3, enrol=enrol)
     return replace(_BY_NAME[name], name=called, draws=_every(every), split=split, orientation=orientation)
@@ -124,7 +125,7 @@ _MOVING = ("downstairs", "upstairs", "walking", "jogging")
 
 
 def _motionsense(form: str, sensitive: str, classes: tuple[str, ...] = ()) -> Study:
-    """On the field's split, in its windows: user acceleration and rotation, as six axes or as two magnitudes."""
+    """The field's split and windows: user acceleration and rotation, as six axes or as two magnitudes."""
     sensors = ("user_acc", "gyro")
     return Study(
         f"motionsense-{len(classes) or 6}-{form}-{sensitive}",
@@ -138,7 +139,7 @@ def _motionsense(form: str, sensitive: str, classes: tuple[str, ...] = ()) -> St
         classes=classes,
         draws=(Setting(LDP, 5.0), *_every("10.24 s")),
         split=SplitSpec("recording"),
-        tested={"trial": ("11", "12", "13", "14", "15", "16")},
+        tested=entry("motionsense").splits["field"],
     )
 
 
@@ -184,7 +185,7 @@ STUDIES = (
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study measured: one row for each promise it can make."""
+    """Results of a study: one row for each possible promise."""
 
     study: Study
     rows: Sequence[Row] = field(default_factory=tuple)
@@ -211,7 +212,7 @@ def select_studies(names: Sequence[str]) -> list[Study]:
 
 
 def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "extra_trees") -> StudyResult:
-    """What the channel keeps and hides on one table, with an app of that model; data that is not here is reported."""
+    """Measure the channel on one table, with the given app; report missing data."""
     try:
         data = study.load(directory)
     except DatasetError as error:

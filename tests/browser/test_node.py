@@ -11,7 +11,7 @@ def built():
     BROWSER.build()
 
 
-LONG = {"hostile", "stock", "extension"}  # a whole Chromium for each of many pages
+LONG = {"hostile", "stock", "extension", "natives"}  # a whole Chromium for each of many pages
 
 
 @pytest.mark.parametrize(

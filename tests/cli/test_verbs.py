@@ -58,6 +58,7 @@ def test_inferences_and_datasets_list_what_is_known(deeprotect):
     assert "text_entered" in deeprotect("inferences").stdout
     assert "miluzzo2012tapprints" in deeprotect("inferences", "text_entered").stdout
     assert len(json.loads(deeprotect("inferences", "--sensor", "microphone", "--json").stdout)) >= 5
+    assert "deeprotect evaluate --split trial=11,12,13,14,15,16" in deeprotect("datasets").stdout
     assert {entry["name"] for entry in json.loads(deeprotect("datasets", "--json").stdout)} >= {"watch", "hapt"}
 
 

@@ -31,6 +31,13 @@ def test_every_data_set_is_known_with_licence_and_citation() -> None:
         assert (entry.address is None) == (entry.package is not None)
 
 
+def test_splits_of_publications_test_values_of_labels() -> None:
+    for name in registry.names():
+        for tested in registry.entry(name).splits.values():
+            assert set(tested) <= set(registry.entry(name).labels)
+    assert registry.entry("motionsense").splits == {"field": {"trial": ("11", "12", "13", "14", "15", "16")}}
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(DatasetError, match=r"'nope' is unknown; known: watch, hapt"):
         registry.entry("nope")

@@ -30,11 +30,16 @@ class Relay {
   constructor() {
     window.addEventListener(READY_EVENT, () => this.sendPort());
     this.sendPort();
-    document.addEventListener("visibilitychange", () => this.changed());
-    window.addEventListener("pageshow", () => this.changed());
+    this.watchVisibility();
     chrome.runtime.onMessage.addListener((message) => void (message === CHANGED && this.changed()));
     void this.watch();
     void decided.then(() => this.changed());
+  }
+
+  /** Again whenever it may be needed: a page that opens its document again removes all listeners. */
+  private watchVisibility(): void {
+    document.addEventListener("visibilitychange", this.changed);
+    window.addEventListener("pageshow", this.changed);
   }
 
   /** The page can get hold of the other end, too, but all it can do there is listen. */
@@ -89,10 +94,10 @@ class Relay {
     return this.listens && !this.refused && document.visibilityState === "visible" && allowed;
   }
 
-  private changed(): void {
+  private readonly changed = (): void => {
     if (!this.isWanted) this.disconnect();
     else if (!this.stream) this.connecting ??= this.connect().finally(() => (this.connecting = null));
-  }
+  };
 
   private async connect(): Promise<void> {
     await this.limiter.wait();
@@ -111,7 +116,9 @@ class Relay {
   }
 
   private pass(update: Update): void {
-    if (document.visibilityState !== "visible" || (update.kind === "status" && !this.showsStatus)) return;
+    this.watchVisibility();
+    if (document.visibilityState !== "visible") return this.changed();
+    if (update.kind === "status" && !this.showsStatus) return;
     this.send(update.kind === "window" ? { ...update, readings: update.readings.map(permitted) } : update);
   }
 

@@ -8,7 +8,19 @@ export type ToWorker =
   | { readonly kind: "report"; readonly state: PermissionState }
   | { readonly kind: "ask" }
   | { readonly kind: "wake" }
-  | { readonly kind: "recheck" };
+  | { readonly kind: "recheck" }
+  | Delegated;
+
+/** What a page delegates to the frame that asked under this id; the service worker passes it on to the tab's frames. */
+export interface Delegated {
+  readonly kind: "delegated";
+  readonly id: string;
+  readonly features: readonly Feature[];
+}
+
+export function isDelegated(message: unknown): message is Delegated {
+  return (message as Partial<Delegated> | null)?.kind === "delegated";
+}
 
 export interface FromWorker {
   readonly reports: Reports;

@@ -1,7 +1,7 @@
 // The service worker: opens the offscreen document when a page reads, tracks the seal, and lifts the header from sealed
 // sites.
 import { exempt } from "./header";
-import type { FromWorker, ToWorker } from "./messages";
+import type { Delegated, FromWorker, ToWorker } from "./messages";
 import { NO_REPORTS, type Reports, allowed, ofOpenSites, sealed, withSiteReport } from "./seal";
 import { DEFAULTS, isOff, siteOf } from "./settings";
 import { get, put } from "./store";
@@ -59,12 +59,19 @@ async function apply(reports: Reports): Promise<void> {
   applied = state;
 }
 
-chrome.runtime.onMessage.addListener((message: ToWorker, sender, reply: (answer: FromWorker) => void) => {
+chrome.runtime.onMessage.addListener((message: ToWorker, sender, reply: (answer?: FromWorker) => void) => {
+  if (message.kind === "delegated") {
+    if (sender.tab?.id !== undefined) void chrome.tabs.sendMessage(sender.tab.id, message).catch(() => {});
+    return reply();
+  }
   void answer(message, sender).then(reply);
   return true;
 });
 
-async function answer(message: ToWorker, sender: chrome.runtime.MessageSender): Promise<FromWorker> {
+async function answer(
+  message: Exclude<ToWorker, Delegated>,
+  sender: chrome.runtime.MessageSender,
+): Promise<FromWorker> {
   const settings = { ...DEFAULTS, ...(await get("settings")) };
   const off = isOff(settings, siteOf(sender));
   if (message.kind === "wake" && !off) await wake();

@@ -119,6 +119,106 @@ trick("pop-up blob: with an empty frame", (name) =>
     ),
   ),
 );
+trick("pop-up opened by the document", (name) => spyOnPopup(document.open("/204", `w${opening++}`, ""), name));
+trick("pop-up whose address has a fragment", (name) => spyOnPopup(open("about:blank#more"), name));
+trick("pop-up whose address has a query", (name) => spyOnPopup(open("about:blank?more"), name));
+trick("pop-up written before it is opened", (name) => open("/204").document.write(spying(name)));
+trick("pop-up with handlers in its text", (name) => {
+  const made = open("/204");
+  made.tell = (event) => report(`${name}/motion`, [event.acceleration?.x].filter(Number.isFinite));
+  made.document.write(`<body ondevicemotion="tell(event)"><script>
+    addEventListener("devicemotion", tell, true); ondeviceorientation = tell</${"script"}>`);
+});
+trick("pop-up with an element called back while it is opened", (name) => {
+  const made = open("/204");
+  made.customElements.define(
+    "x-back",
+    class extends made.HTMLElement {
+      disconnectedCallback() {
+        spy(made, name, report);
+      }
+    },
+  );
+  made.document.body.append(made.document.createElement("x-back"));
+  made.document.open();
+});
+trick("pop-up that goes to a blank page", (name) => {
+  const made = open("/204");
+  setTimeout(() => {
+    made.location = "about:blank";
+    const before = made.document;
+    const timer = setInterval(() => {
+      if (made.document === before) return;
+      clearInterval(timer);
+      spyOnPopup(made, name);
+    });
+  }, 500);
+});
+trick("pop-up that is loaded again", (name) => {
+  const made = open("/204");
+  setTimeout(() => {
+    made.location.reload();
+    spyOnPopup(made, name);
+    setTimeout(() => spyOnPopup(made, name), 500);
+  }, 500);
+});
+trick("pop-up without content, with an empty frame", (name) => {
+  const { document: inner } = open("/204");
+  const made = inner.createElement("iframe");
+  made.src = `${location.origin}/204`;
+  inner.body.append(made);
+  spyOnPopup(made.contentWindow, name);
+});
+trick("pop-up without content, with a frame of a script", (name) => {
+  const { document: inner } = open("/204");
+  inner.body.innerHTML = '<iframe src="javascript:void 0"></iframe>';
+  spyOnPopup(inner.defaultView[0], name);
+});
+trick("pop-up of a script without an opener", (name) =>
+  open(`javascript:document.write(${JSON.stringify(spying(name))})`, "_blank", "noopener"),
+);
+trick("pop-up blob: without an opener", (name) => open(URL.createObjectURL(page(name)), "_blank", "noopener"));
+trick("pop-up opened as another window", (name) => spyOnPopup(open.call(frame().contentWindow, "/204"), name));
+trick("pop-up found by its name", (name) => {
+  put("a", { target: "found", rel: "opener", href: "/204" }).click();
+  setTimeout(() => spyOnPopup(open("", "found"), name), 500);
+});
+trick("pop-up that was fetched before", (name) => {
+  const made = open(`/prefetching`);
+  setTimeout(() => (made.location = `/spying?${encodeURIComponent(name)}`), 2000);
+});
+trick("link whose click cannot be cancelled", (name) =>
+  put("a", { ...fresh(), href: calling(name) }).dispatchEvent(new MouseEvent("click")),
+);
+trick("form in an open tree", (name) =>
+  put("form", { ...fresh(), action: calling(name) }, put("div", {}).attachShadow({ mode: "open" })).requestSubmit(),
+);
+trick("button in an open tree", (name) => {
+  const tree = put("div", {}).attachShadow({ mode: "open" });
+  put("form", { ...fresh(), action: calling(name), id: "sent" }, tree);
+  put("button", { form: "sent" }, tree).click();
+});
+trick("picture of a form with a script of its own", (name) =>
+  put(
+    "input",
+    { type: "image", formaction: calling(name), formtarget: `w${opening++}` },
+    put("form", { action: "/204", rel: "opener" }),
+  ).click(),
+);
+/** With a click of the person each. */
+const CLICKED = {
+  "picture in picture": async (name) => {
+    documentPictureInPicture.onenter = ({ window: made }) => spyOnPopup(made, name);
+    const made = await documentPictureInPicture.requestWindow();
+    spyOnPopup(made, name);
+  },
+  "picture in picture, with an empty frame": async (name) => {
+    const made = documentPictureInPicture.window ?? (await documentPictureInPicture.requestWindow());
+    spyOnPopup(put("iframe", { src: `${location.origin}/204` }, made.document.body).contentWindow, name);
+  },
+  "pop-up at a click": (name) => spyOnPopup(open("/204"), name),
+};
+window.click = (name) => trick(name, CLICKED[name]);
 const labs = Object.keys(LAB).length;
 window.tried = 0;
 addEventListener("message", (event) => event.data === "tried" && window.tried++);

@@ -36,6 +36,8 @@ function spy(win, trick, report) {
   attempt(() => win.addEventListener("devicemotion", motion, true));
   attempt(() => win.addEventListener("deviceorientation", onOrientation));
   attempt(() => win.addEventListener("deviceorientationabsolute", onOrientation));
+  attempt(() => win.when("devicemotion", { capture: true }).subscribe(motion));
+  attempt(() => win.when("deviceorientation").subscribe(onOrientation));
   for (const name of ["Accelerometer", "LinearAccelerationSensor", "GravitySensor", "Gyroscope"]) {
     attempt(() => {
       const sensor = new win[name]({ frequency: 60 });

@@ -95,14 +95,20 @@ def _citation(key: str, repository: "Repository") -> str:
 
 
 def datasets_table(entries: "Sequence[DatasetEntry]") -> None:
-    """Name, content, labels, licence."""
+    """Name, content, labels, licence; below, splits that publications use, as `evaluate` takes them."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table("name", "what it is", "labels", "publisher", "licence")
     for entry in entries:
         table.add_row(entry.name, entry.title, ", ".join(entry.labels), entry.publisher, entry.licence)
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    for entry in entries:
+        for name, tested in entry.splits.items():
+            chosen = " ".join(f"--split {column}={','.join(values)}" for column, values in tested.items())
+            line = f"{entry.name}, the {name}'s split: deeprotect evaluate {chosen}"
+            console.print(line, highlight=False, soft_wrap=True)
 
 
 def protector_lines(facts: dict[str, Any]) -> Iterator[str]:

@@ -42,6 +42,7 @@ class DatasetEntry(_Facts):
     labels: tuple[str, ...]
     useful: tuple[str, ...]
     sensitive: tuple[str, ...]
+    splits: dict[str, dict[str, tuple[str, ...]]] = Field(default_factory=dict)
     package: str | None = None
     address: str | None = None
     address_sha256: Sha256 | None = None

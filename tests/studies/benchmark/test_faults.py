@@ -3,7 +3,7 @@
 import pytest
 
 from deeprotect.errors import InputError
-from studies.benchmark import faults
+from studies.benchmark import faults, redeliveries
 
 
 def test_a_fault_that_does_not_exist_is_refused_with_those_that_do():
@@ -31,3 +31,14 @@ def test_what_is_charged_while_the_disk_is_full_is_what_apps_got(tmp_path):
     assert "× 503" in row.answers
     charged, got = (int(part.replace(",", "")) for part in row.draws.split(", "))
     assert charged >= got > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["between", "retried", "cut-off"])
+def test_what_is_sent_again_is_charged_once_and_shown_with_one_value(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(redeliveries, "SECONDS", 4)
+    row = redeliveries.REDELIVERIES[name](tmp_path)
+    draws, told = row.draws.split("; ")
+    charged, got = (int(part.replace(",", "")) for part in draws.split(", "))
+    assert charged >= got > 0
+    assert told == "shown with two values: 0"

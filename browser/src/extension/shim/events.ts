@@ -4,21 +4,30 @@ import type { Reading, Vector } from "deeprotect";
 import { allowedByPage } from "../policy";
 import { handlerOf, setHandler } from "./handlers";
 import type { Provider } from "./link";
-import { EVENTS, type MotionEvent, isMotion } from "./motion";
+import { EVENTS, type MotionEvent, PREFIX, isMotion, typeIn } from "./motion";
 import {
   addNative,
+  construct,
   defineProperty,
   dispatchNative,
+  getterOf,
   isWindow,
   replace,
   replaceAccessor,
   typeOfEvent,
+  uncurried,
   withoutPrototype,
 } from "./natives";
 
 // Captured before a page can replace them.
 const { DeviceMotionEvent: Motion, DeviceOrientationEvent: Orientation } = window;
-const PREFIX = "deeprotect-";
+const { Observable: NativeObservable, Subscriber } = window as unknown as Observables;
+
+/** Not in every browser: https://wicg.github.io/observable */
+interface Observables {
+  readonly Observable?: new (subscribe: (subscriber: object) => void) => object;
+  readonly Subscriber?: { readonly prototype: { next(value: unknown): void } };
+}
 
 interface Registered {
   readonly type: MotionEvent;
@@ -47,6 +56,7 @@ export class Events {
     replace(EventTarget.prototype, "addEventListener", (self, args, native) => this.add(self, args, native));
     replace(EventTarget.prototype, "removeEventListener", (self, args, native) => this.remove(self, args, native));
     replace(EventTarget.prototype, "dispatchEvent", (self, args, native) => this.dispatched(self, args, native));
+    this.watchObservables();
     for (const type of Object.keys(EVENTS) as MotionEvent[]) this.watchHandler(type);
   }
 
@@ -90,8 +100,7 @@ export class Events {
   /** Converts the page's arguments to a string and flags exactly once; the browser gets these. */
   private add(self: unknown, args: unknown[], native: Native): unknown {
     if (args.length < 2) return native();
-    const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
-    args[0] = type;
+    const type = typeIn(args);
     if (!isMotion(type) || !(isThisWindow(self) || isWindow(self))) return native(args);
     const flags = flagsOf(args.length > 2 ? args[2] : undefined);
     const result = native([PREFIX + type, args[1], flags]);
@@ -109,8 +118,7 @@ export class Events {
 
   private remove(self: unknown, args: unknown[], native: Native): unknown {
     if (args.length < 2) return native();
-    const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
-    args[0] = type;
+    const type = typeIn(args);
     if (!isMotion(type) || !(isThisWindow(self) || isWindow(self))) return native(args);
     const { capture } = flagsOf(args.length > 2 ? args[2] : undefined);
     const result = native([PREFIX + type, args[1], capture]);
@@ -121,6 +129,27 @@ export class Events {
   private removed(type: MotionEvent, callback: unknown, capture: boolean): void {
     this.registered = this.registered.filter((each) => !isSame(each, type, callback, capture));
     this.changed(type);
+  }
+
+  /** Subscribing to an observable adds a listener, which is removed when the subscription ends. */
+  private watchObservables(): void {
+    if (!NativeObservable || !Subscriber) return;
+    const next = uncurried(Subscriber.prototype.next);
+    const signalOf = getterOf(Subscriber.prototype, "signal") as (subscriber: object) => AbortSignal;
+    replace(EventTarget.prototype, "when", (self, args, native) => {
+      if (!args.length) return native();
+      const type = typeIn(args);
+      if (!isMotion(type) || !(isThisWindow(self) || isWindow(self))) return native(args);
+      const { capture, passive } = flagsOf(args.length > 1 ? args[1] : undefined);
+      if (!isThisWindow(self)) return native([PREFIX + type, withoutPrototype({ capture, passive })]);
+      const subscribe = (subscriber: object): void => {
+        const flags = withoutPrototype({ capture, once: false, passive, signal: signalOf(subscriber) });
+        const callback = (event: Event): void => void next(subscriber, event);
+        addNative(window, PREFIX + type, callback, flags);
+        this.added(type, callback, flags);
+      };
+      return construct(NativeObservable, [subscribe]);
+    });
   }
 
   /** Sends a copy of an event that the page made to the page's own listeners. */

@@ -27,3 +27,13 @@ export const CLASSES: { readonly [name: string]: readonly Feature[] } = {
 export function isMotion(type: string): type is MotionEvent {
   return type === "devicemotion" || type === "deviceorientation" || type === "deviceorientationabsolute";
 }
+
+/** Of the names under which a page's listeners for motion are kept. */
+export const PREFIX = "deeprotect-";
+
+/** Converts the type of an event, the first argument, to a string in its place, exactly once. */
+export function typeIn(args: unknown[]): string {
+  const type = typeof args[0] === "string" ? args[0] : `${args[0] as string}`;
+  args[0] = type;
+  return type;
+}

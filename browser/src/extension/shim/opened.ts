@@ -1,14 +1,16 @@
 // Windows that the page opens: until they have loaded, they have neither the header nor the shim, so they lose what
 // could read motion; the shim of a page that loads later makes sensors of its own there. This stops what pages usually
 // do, but no page that wants raw motion: only the browser's own setting does.
-import { CLASSES, EVENTS } from "./motion";
+import { CLASSES, EVENTS, PREFIX, isMotion, typeIn } from "./motion";
 import {
   addNative,
   apply,
   cancelNative,
   getterOf,
   inheritFrom,
+  isWindow,
   replace,
+  replaceAccessor,
   replaceClass,
   stopNative,
   typeOfEvent,
@@ -23,6 +25,8 @@ const pathOf = uncurried(Event.prototype.composedPath) as (event: Event) => unkn
 const NativeError = DOMException;
 const viewOf = getterOf(Document.prototype, "defaultView");
 const attributeOf = uncurried(Element.prototype.getAttribute) as (element: unknown, name: string) => string | null;
+const setAttribute = uncurried(Element.prototype.setAttribute) as (element: unknown, name: string, to: string) => void;
+const isCancelable = getterOf(Event.prototype, "cancelable") as (event: Event) => boolean;
 const firstOf = uncurried(Document.prototype.querySelector);
 const submitterOf = getterOf(SubmitEvent.prototype, "submitter");
 
@@ -42,6 +46,7 @@ export function disableInOpened(opener: Opened = window): void {
       const view = viewOf(self) as Opened | null;
       if (view && apply(has, disabled, [view])) blockEvents(view);
       if (view === window) blockScripts(opener);
+      if (isWindow(result) && isBlank(result as Opened)) disable(result as Opened); // with three arguments
       return result;
     });
   }
@@ -54,7 +59,8 @@ export function disableInOpened(opener: Opened = window): void {
 /** False for a window of another origin, whose values the page cannot read either. */
 function isBlank(opened: Opened): boolean {
   try {
-    return opened.location.href === "about:blank";
+    const { protocol, pathname } = opened.location; // it may have a query or a fragment
+    return protocol === "about:" && pathname === "blank";
   } catch {
     return false;
   }
@@ -81,7 +87,20 @@ function disable(opened: Opened): void {
   }
   inheritFrom(opened, "Accelerometer", "LinearAccelerationSensor");
   inheritFrom(opened, "Accelerometer", "GravitySensor");
+  renameTypes(opened);
   blockEvents(opened);
+}
+
+/** Scripts can run before events are blocked again: those of a document while it is opened and written. */
+function renameTypes(opened: Opened): void {
+  for (const name of ["addEventListener", "when"]) {
+    replace(opened.EventTarget.prototype, name, (_, args, native) => {
+      const type = args.length ? typeIn(args) : "";
+      if (isMotion(type)) args[0] = PREFIX + type;
+      return native(args);
+    });
+  }
+  for (let at = 0; at < events.length; at += 1) replaceAccessor(opened, `on${events[at]!}`, { set: () => undefined });
 }
 
 function blockEvents(opened: Opened): void {
@@ -101,7 +120,11 @@ function blockScripts(opener: Opened): void {
 function cancelScript(event: Event): void {
   const path = pathOf(event);
   const button: unknown = typeOfEvent(event) === "submit" ? submitterOf(event) : null;
-  for (let at = 0; at < path.length; at += 1) if (runsInOtherWindow(path[at], button)) cancelNative(event);
+  for (let at = 0; at < path.length; at += 1) {
+    if (!runsInOtherWindow(path[at], button)) continue;
+    cancelNative(event);
+    if (!isCancelable(event)) setAttribute(path[at], "target", "_self"); // an event that the page made
+  }
 }
 
 /** Whether following this link, or submitting this form, runs a script in another window. */
