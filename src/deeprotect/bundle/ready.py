@@ -2,12 +2,14 @@
 
 import tomllib
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from deeprotect.bundle.manifest import Measured
 from deeprotect.errors import ShadowedWarning
 
 INDEX = "protectors.toml"
@@ -24,6 +26,17 @@ class Entry(BaseModel):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     licence: str
     figures: dict[str, float]
+
+
+def figures_on_new_people(entry: Entry, results: Sequence[Measured]) -> dict[str, float]:
+    """Figures of the index, from cross-validation over all people; without any, those of the people kept aside."""
+    found = dict(entry.figures)
+    for unseen in (each.unseen for each in results if each.unseen is not None and not entry.figures):
+        for name, useful in unseen.useful.items():
+            found |= {f"{name}_raw": useful["clean"], name: useful["app"], f"{name}_guessing": useful["chance"]}
+        for name, hidden in unseen.sensitive.items():
+            found |= {f"{name}_raw": hidden["raw"], name: hidden["adaptive"], f"{name}_guessing": hidden["chance"]}
+    return found
 
 
 @cache
