@@ -61,7 +61,7 @@ def study_lines(result: StudyResult) -> Iterator[str]:
 
 
 def _over_people(useful: Useful, who: str) -> str:
-    """Mean, interval and range over people or other groups, and for how many most windows are read rightly."""
+    """Mean, interval and range over people or other groups, and the number with more than half of the windows right."""
     low, high = useful.people_ci or (0.0, 1.0)
     each = useful.by_person
     mean = f"over {len(each)} {who} {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"
