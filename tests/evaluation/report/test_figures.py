@@ -53,6 +53,14 @@ def _texts(drawing: Drawing) -> set[str]:
     return set("\n".join(ElementTree.fromstring(drawing.svg()).itertext()).split("\n"))
 
 
+def test_mode_two_without_noise_is_a_level_across_all_epsilons() -> None:
+    rows = made_results.rows()
+    erased = replace(rows[0], mechanism="erased", guarantee="none", epsilon=None)
+    found = figures.against_epsilon([*rows, erased], "useful", "exercise", caption="useful")
+    assert f"erased {100 * erased.useful['exercise'].app:.0f} %" in _texts(found)
+    assert not any("erased" in text for text in _texts(figures.against_epsilon(rows, "useful", "exercise", caption="")))
+
+
 def test_every_mechanism_has_a_colour_and_a_marker_of_its_own() -> None:
     shown = {
         line_name(mechanism, guarantee)

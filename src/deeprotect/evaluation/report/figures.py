@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from deeprotect.auditing.audit import Finding
-from deeprotect.evaluation.methods import Look, is_main
+from deeprotect.evaluation.methods import ERASED, Look, is_main
 from deeprotect.evaluation.report.drawing import (
     GREY,
     INK,
@@ -55,6 +55,7 @@ def against_epsilon(rows: Sequence[Row], role: Role, inference: str, *, caption:
         for line, group in _by_line(curves(rows)).items()
     ]
     levels = {"raw": facts(rows[0]).raw, "guessing": facts(rows[0]).chance}
+    levels |= {row.line: facts(row).released[0] for row in rows if row.line == ERASED}  # mode 2 without noise
     bands = [] if role == "useful" else _bands(curves(rows), inference)
     more: Any = {"log_x": True, "bands": bands, "band_label": _BAND}
     return lines(file_name(role, inference), series, xlabel=_EPSILON, levels=levels, caption=caption, **more)
