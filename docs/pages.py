@@ -1,4 +1,4 @@
-"""Pages of the site that nobody writes: the repository's texts, the notebook, the commands, one API page per room."""
+"""Generated pages of the site: the repository's texts, the notebook, the commands, one API page per package."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def rooms() -> list[str]:
 
 
 def room_page(room: str) -> str:
-    """What the room says of itself, then its files one by one; those of a sub-room follow its own words."""
+    """A package's docstring, then its files one by one; subpackages follow."""
     modules = sorted(_module(path) for path in (PACKAGE / room).rglob("*.py"))
     return f"# {room}\n\n" + "\n".join(_directive(module, room) for module in modules)
 

@@ -1,4 +1,4 @@
-"""What studies found, as tables and lines for people."""
+"""Results of studies, as tables and lines for people."""
 
 from collections.abc import Iterator, Sequence
 

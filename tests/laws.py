@@ -36,5 +36,5 @@ def names_the_secret_by_its_error(weights):
 
 
 def bound(tau):
-    """What the theorem says of the same law: half of all draws are misread, and a coin is right in half."""
+    """The theorem's bound for the law: half of all draws are misclassified, and a coin is right in half."""
     return Fraction(1, 2) + tau * Fraction(1, 2)

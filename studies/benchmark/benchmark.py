@@ -23,7 +23,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class BenchPart:
-    """What is measured together; it takes about so many seconds, for the progress bar. Some have no short form."""
+    """A group of measurements; it takes about this many seconds, for the progress bar. Some have no short form."""
 
     full: Measure
     seconds: float
@@ -73,7 +73,7 @@ def measure_all(names: Sequence[str] = (), *, progress: Progress = lambda _: Non
 
 
 def measure_short(names: Sequence[str] = (), *, progress: Progress = lambda _: None) -> BenchResults:
-    """What has a short form; a minute in all."""
+    """Measurements with a short form; a minute in all."""
     chosen = _chosen(names)
     for name in names:
         if chosen[name].short is None:

@@ -1,4 +1,4 @@
-"""What a protector costs on a device: processor time, memory and delay of a live stream, with it and without."""
+"""The cost of a protector on a device: CPU time, memory and delay of a live stream, with it and without."""
 
 import json
 import shutil

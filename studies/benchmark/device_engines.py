@@ -1,4 +1,5 @@
-"""What a bundle costs in the engines of phones: one stream through each, without and with the protector, in one run."""
+"""The cost of a bundle in the engines of phones: one stream through each, without and with the protector, in one
+run."""
 
 import json
 import tempfile

@@ -17,7 +17,7 @@ DEVICE = Path(__file__).parents[2] / "device"
 
 @dataclass(frozen=True)
 class Ran:
-    """What a script printed, the processor's seconds and the largest resident memory of its process."""
+    """A script's output, CPU seconds and peak resident memory."""
 
     said: str
     seconds: float

@@ -41,7 +41,7 @@ class Held:
     processor: float  # cores that the gateway kept busy
     generator: float  # cores that the devices and apps kept busy, on the same machine
     memory_mb: float  # of all gateways and the proxy
-    per_stream_kb: float  # of it, above what it has without streams
+    per_stream_kb: float  # memory per stream, beyond that without streams
     ready: float  # share of the looks at health that found all well
     said: str  # by health, where not
     delay_ms: float  # the longest that a gateway said of itself
@@ -56,7 +56,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: for how long, by how many gateways, messages how far apart, with which ledger."""
+    """A load: duration, number of gateways, interval of messages, ledger."""
 
     bundle: Path
     seconds: float = 20.0
@@ -97,7 +97,7 @@ def measure(trial: Trial, streams: int) -> Held:
 
 @dataclass
 class HealthSeen:
-    """What gateways said of themselves, looked at twice a second."""
+    """Gateways' metrics, sampled twice a second."""
 
     looks: int = 0
     well: int = 0

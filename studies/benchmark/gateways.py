@@ -65,7 +65,7 @@ class Gateways:
                 process.wait(STOP_SECONDS)
 
     def pids(self) -> list[int]:
-        """Of all that handle messages."""
+        """CPU time of all processes that handle messages."""
         return [each.pid for each in (*self.processes, *([self.proxy] if self.proxy else []))]
 
     def owner(self, stream: str) -> int:

@@ -34,7 +34,7 @@ class LoadStream:
 
 @dataclass(frozen=True)
 class Load:
-    """What every device sends, and for how long."""
+    """The messages of every device, and their duration."""
 
     address: str  # ws://host:port
     rate_hz: int

@@ -26,7 +26,7 @@ RESOLUTION = (HIGH - LOW) / 2**16
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a window and its code: by default a second of a phone's accelerometer and gyroscope, and seven activities."""
+    """A stream and its code: by default a second of a phone's accelerometer and gyroscope, and seven activities."""
 
     channels: int = 6
     samples: int = 50

@@ -1,4 +1,4 @@
-"""Drawing noise: the exact samplers against OpenDP and numpy, and how much of it is waiting for random bits."""
+"""Speed of drawing noise: the exact samplers against OpenDP and numpy, and the share of waiting for random bits."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One figure of what a protector costs, and the paper's own beside it."""
+"""One figure of a protector's cost, and the paper's own for comparison."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

@@ -16,7 +16,7 @@ Measure = Callable[[Sequence[str]], BenchResults]
 
 
 def read_reference(path: Path) -> dict[Key, float]:
-    """By what, peer and quantity; the file is one that `bench --json` has written."""
+    """Measurements by subject, peer and quantity, from a file written by `bench --json`."""
     try:
         ratios = [Ratio.from_json(each) for each in json.loads(path.read_text())["ratios"]]
     except (OSError, ValueError, TypeError, KeyError):

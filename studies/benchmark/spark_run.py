@@ -1,4 +1,4 @@
-"""One timed job on Spark, in a process of its own, which is told what to do as JSON."""
+"""One timed job on Spark, in its own process, with its task as JSON."""
 
 import json
 import os

@@ -25,7 +25,7 @@ class Standalone:
 
     @property
     def processor_seconds(self) -> float:
-        """Of workers, their executors, and the Python of these."""
+        """CPU time of workers, their executors, and the executors' Python processes."""
         return sum(map(_seconds, _with_children(self.workers)))
 
     def executors(self) -> list[int]:
@@ -99,7 +99,7 @@ def _with_children(pids: tuple[int, ...]) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """From the state on: what stands before it may hold anything."""
+    """Fields from the state on; the fields before it may contain anything."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -107,7 +107,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _seconds(pid: int) -> float:
-    """Of a process, and of those that have ended below it."""
+    """CPU time of a process, and of its children that have ended."""
     fields = _stat(pid)
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 

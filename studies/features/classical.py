@@ -12,7 +12,7 @@ _TRANSFORMS = {"dct": DCT, "dft": DFT, "haar": Haar}
 
 
 def untrained(policy: Policy, name: str, *, features: int | None = None) -> FeatureExtractor:
-    """Of so many features, or as many as the policy says; before it has seen any window."""
+    """An untrained extractor with this many features, or as many as the policy states."""
     count = features or policy.training.features
     if name in _TRANSFORMS:
         return _TRANSFORMS[name](count, channels=len(policy.stream.channels))

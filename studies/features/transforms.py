@@ -62,7 +62,7 @@ class Haar(_TimeTransform):
 
     @staticmethod
     def _time_basis(samples: int) -> Floats:
-        """A length that is no power of two takes the longer basis, cut and orthonormalised in its own order."""
+        """A length that is not a power of two uses the longer basis, cut and orthonormalised in its own order."""
         padded = 1 << (samples - 1).bit_length()
         units = np.eye(padded)
         levels = padded.bit_length() - 1

@@ -1,4 +1,4 @@
-"""What others do about private sensor data, in the same table as our mechanisms: with adaptive attackers, too."""
+"""Methods by others for private sensor data, compared with our mechanisms, including adaptive attackers."""
 
 from importlib import import_module
 from importlib.util import find_spec

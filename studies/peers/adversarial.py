@@ -82,7 +82,7 @@ def train(windows: Floats, useful: Targets, hidden: Targets, *, seed: int) -> nn
 
 
 class Game:
-    """What each side wants of one batch of standardised windows and labels."""
+    """The two losses for one batch of standardised windows and labels."""
 
     def __init__(self, networks: Networks, useful: tuple[int, ...], hidden: tuple[int, ...]) -> None:
         self._networks = networks

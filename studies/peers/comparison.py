@@ -34,7 +34,7 @@ def select(names: Sequence[str]) -> list[Peer]:
 
 
 def release(fold: FittedFold, setting: Setting) -> FoldRelease:
-    """What a peer, or the fold's own protector, releases."""
+    """The release of a peer, or of the fold's own protector."""
     if not setting.method.peer:
         return fold.release(setting)
     with fold.stopwatch(f"learning {setting.method.mechanism}"):

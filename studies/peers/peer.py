@@ -10,7 +10,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.training.labelled_windows import LabelledWindows, Targets
 
 PeerRelease = Callable[[Floats], Floats]
-"""From private to released windows, both flat (window, time * channel) and scaled to [0, 1]."""
+"""Maps private to released windows, both flat (window, time * channel) and scaled to [0, 1]."""
 Fit = Callable[[LabelledWindows, Policy, float | None], PeerRelease]
 """Learns from training windows; the number is ε, None where nothing is promised."""
 

@@ -11,6 +11,8 @@ from deeprotect.evaluation.results import Row
 from studies.peers.benchmark import NETWORK, name_of, whole_of
 
 OURS, PEER = "#0072b2", "#d55e00"
+APART, WIDE = 0.045, 0.2
+"""Between two names, one above the other; and how far a name reaches."""
 Point = tuple[str, str, float, float]
 """Name, colour, accuracy of the attacker and of the app."""
 
@@ -19,13 +21,17 @@ Point = tuple[str, str, float, float]
 def draw(rows: Sequence[Row], useful: str) -> Drawing:
     """A point for raw windows and for each release; upper left is better."""
     figure, axes = canvas(7.2, 4.2)
-    for name, colour, read, kept in _points(rows, useful):
+    taken: list[tuple[float, float]] = []
+    for name, colour, read, kept in sorted(_points(rows, useful), key=lambda point: point[-1]):
         axes.plot(read, kept, "o", color=colour, markersize=7)
-        axes.annotate(name, (read, kept), xytext=(8, -3), textcoords="offset points", fontsize=9)
+        near = [place for where, place in taken if abs(where - read) < WIDE and abs(place - kept) < APART]
+        place = max([kept, *(each + APART for each in near)])
+        taken.append((read, place))
+        axes.annotate(name, (read, kept), (read + 0.02, place), va="center", fontsize=9)
     _guessing(axes, rows[0], useful)
     axes.set_xlim(0, 1.25)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    axes.set_ylim(0.15, 1.03)
+    axes.set_ylim(0.1, 1.05)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1))
     axes.set_xlabel("attacker names the person from all of their released windows")

@@ -18,7 +18,7 @@ from deeprotect.training.labelled_windows import LabelledWindows
 from studies.reproduction.owners import OTHER, OWNER, against_the_rest
 
 Measured = Sequence[CellMeasure]
-"""What each of several settings gave."""
+"""Results of several settings."""
 RUN = 10
 """Neighbouring windows of others that are tested together: an episode."""
 

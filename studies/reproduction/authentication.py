@@ -75,7 +75,7 @@ def _each_window(
 def _held(
     windows: LabelledWindows, policies: Sequence[Policy], mode: str, *, size: Size, facts: Sequence[str]
 ) -> Iterator[CaseExperiment]:
-    """On whole recordings, windows between two labels included: what changes in an episode changes in the test."""
+    """Entire recordings, including windows between two labels, so that the test includes changes inside episodes."""
     who, doing = policies
     whole = replace(WHOLE, most=size.windows)
     facts = [*facts, f"Held draws are tested on {len(windows)} windows of whole recordings."]
@@ -110,7 +110,7 @@ def _drawn(windows: LabelledWindows, size: Size, seed: int) -> str:
 CASE = Case(
     number=1,
     title="Authentication against activity modes",
-    purpose="A device should know its owner by the way they move; nobody should learn what they are doing.",
+    purpose="A device should know its owner by the way they move; but not learn what they are doing.",
     datasets=("hapt", "watch"),
     read=read,
 )

@@ -21,7 +21,7 @@ SHOWN_EPSILON = 5.0
 """The ε whose numbers the paper states."""
 CHANNEL = tuple(method for method in MAIN_METHODS if method.mechanism == "channel")
 TRADE = tuple(method for method in MAIN_METHODS if method.line in ("paper rldp", "channel ldp", "channel rldp"))
-"""What the paper's trade-offs are drawn with; all mechanisms are compared on one experiment only, as in the paper."""
+"""The settings of the paper's trade-off curves; all mechanisms are compared on one experiment only, as in the paper."""
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def informativeness_of_features(part: str, points: Sequence[CurvePoint], useful:
 
 
 def useful_of_mechanisms(part: str, rows: Sequence[Row], useful: str) -> Drawing:
-    """What the unchanged app reads against ε, for every mechanism."""
+    """Accuracy of the unchanged app against ε, for every mechanism."""
     series = []
     for name in filter(is_main, dict.fromkeys(row.line for row in rows)):
         own = [row for row in rows if row.line == name]

@@ -27,7 +27,7 @@ AUDIO = "audio"
 def write(
     out: Path, layouts: Sequence[CaseLayout], *, missing: Sequence[str], caps: Sequence[str], command: str, seed: int
 ) -> None:
-    """All of it or none."""
+    """Write everything or nothing."""
     run = {"command": command, "seed": seed, "versions": versions()}
     with files_into(out) as folder:
         for layout in layouts:

@@ -1,4 +1,4 @@
-"""The page of a reproduction: one self-contained file, with links to the sounds beside it."""
+"""The page of a reproduction: one self-contained file, with links to the sounds in its folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

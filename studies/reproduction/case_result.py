@@ -1,4 +1,4 @@
-"""What was found on a case study, ready to be told."""
+"""The results of a case study, ready to print."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

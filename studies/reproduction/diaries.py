@@ -59,7 +59,7 @@ class DiaryStudy(Study):
 def _days(
     windows: LabelledWindows, activity: str, *, stay: float, length: int, rng: np.random.Generator
 ) -> Iterator[Indices]:
-    """Numbers of the windows of each person's day, for whoever did two things or more."""
+    """Numbers of the windows of each person's day, for people with at least two activities."""
     for person in np.unique(windows.people):
         done = windows.labels[activity]
         own = {name: np.flatnonzero((windows.people == person) & (done == name)) for name in sorted(set(done.tolist()))}

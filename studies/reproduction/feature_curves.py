@@ -41,7 +41,7 @@ class CurvePoint:
 
 
 class _Reading(NamedTuple):
-    """Of one fold."""
+    """Accuracy in one fold."""
 
     predictions: Predictions
     informativeness: Floats | None
@@ -66,7 +66,7 @@ def curves(runner: Runner, size: Size, *, folds: int, progress: Progress = lambd
 
 
 def expected_seconds(settings: Sequence[Setting], *, folds: int) -> float:
-    """Of all cells of the settings, roughly, one after the other."""
+    """Rough progress over all cells of the settings, in sequence."""
     cells = [EvaluationCell(fold, setting) for fold in range(folds) for setting in settings]
     return sum(task.weight for task in split_into_tasks([cells]))
 

@@ -39,7 +39,7 @@ _WINDOW_BY_WINDOW = (
         channels=ACCELEROMETER,
         hidden=POSTURES,
     ),
-    # The same with the six transitions between postures: 54 to 134 training windows each, against 30 codes.
+    # Including the six transitions between postures: 54 to 134 training windows each, against 30 codes.
     Study("hapt-person-12", "hapt", 10, "person", "activity", people="person", rate_hz=10, channels=ACCELEROMETER),
     Study("fsdd-digit", "fsdd", 64, "digit", "speaker", people="speaker"),
     Study(
@@ -74,7 +74,7 @@ def _held(name: str, every: str, split: SplitSpec | None = None, *, called: str 
 
 
 def _strangers(name: str, every: str, *, orientation: str, enrol: int = 0) -> Study:
-    """The same on people whom nobody has met; they may wear the device otherwise, and show each class for a while."""
+    """The study on new people; they may wear the device in another way, and perform each class for a while."""
     called = f"{name}-strangers" + ("-free" if orientation == "free" else "") + (f"-enrolled-{enrol}" if enrol else "")
     split = SplitSpec("strangers", folds=3, enrol=enrol)
     return replace(_BY_NAME[name], name=called, draws=_every(every), split=split, orientation=orientation)
@@ -125,7 +125,7 @@ _MOVING = ("downstairs", "upstairs", "walking", "jogging")
 
 
 def _motionsense(form: str, sensitive: str, classes: tuple[str, ...] = ()) -> Study:
-    """On the field's split, in its windows: user acceleration and rotation, as six axes or as two magnitudes."""
+    """The field's split and windows: user acceleration and rotation, as six axes or as two magnitudes."""
     sensors = ("user_acc", "gyro")
     return Study(
         f"motionsense-{len(classes) or 6}-{form}-{sensitive}",
@@ -185,7 +185,7 @@ STUDIES = (
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study measured: one row for each promise it can make."""
+    """Results of a study: one row for each possible promise."""
 
     study: Study
     rows: Sequence[Row] = field(default_factory=tuple)
@@ -212,7 +212,7 @@ def select_studies(names: Sequence[str]) -> list[Study]:
 
 
 def run_study(study: Study, *, directory: Path | None = None, seed: int = 0, app: str = "extra_trees") -> StudyResult:
-    """What the channel keeps and hides on one table, with an app of that model; data that is not here is reported."""
+    """Measure the channel on one table, with the given app; report missing data."""
     try:
         data = study.load(directory)
     except DatasetError as error:

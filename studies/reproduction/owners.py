@@ -14,7 +14,7 @@ OWNER, OTHER = "owner", "other"
 
 
 def choose(windows: LabelledWindows, *, person: str, count: int, seed: int) -> list[str]:
-    """Who takes part as the owner of a device, drawn with a seed."""
+    """The people who take part as owners of a device, drawn with a seed."""
     people = sorted({str(name) for name in windows.labels[person]})
     drawn = np.random.default_rng(seed).permutation(people)[:count]
     return sorted(drawn.tolist())

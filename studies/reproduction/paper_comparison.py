@@ -29,7 +29,7 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class PaperStatement:
-    """What the paper states about a case study at ε = 5, mode 2."""
+    """The paper's figures for a case study at ε = 5, mode 2."""
 
     useful: float
     words: str
@@ -210,5 +210,5 @@ def _epsilon(rows: dict[str, Row | None]) -> str:
 
 
 def share(value: float) -> str:
-    """For readers."""
+    """A line for readers."""
     return f"{100 * value:.1f} %"

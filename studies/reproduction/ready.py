@@ -31,7 +31,7 @@ CHANNELS = {
     "gravity": ("gravity", -STANDARD_GRAVITY, "m/s²", STANDARD_GRAVITY),
     "gyroscope": ("gyro", 1.0, "rad/s", 34.9066),
 }
-"""By the name that an export has: the column of the table, what it is multiplied by, unit and public range."""
+"""For each exported name: the table's column, its factor, unit and public range."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Ready:
                 "about": {
                     "owner": "learnt from MotionSense (MIT licence), Malekzadeh et al. 2019",
                     "purpose": "recordings of a phone in a front trouser pocket, for an app that needs the activity",
-                    "out_of_scope": "phones in hands or bags, other activities, and whether somebody fell",
+                    "out_of_scope": "phones in hands or bags, other activities, and falls",
                     "population": "14 men and 10 women with an iPhone 6s in a front trouser pocket, 15 trials each",
                 },
             }
@@ -94,7 +94,7 @@ def make(source: Path | None, out: Path, *, folds: int, only: Sequence[str] = ()
 
 
 def _measured(each: Ready, table: pa.Table, folds: int) -> dict[str, float]:
-    """What an app that knows raw windows of others, and retrained attackers, read of people in no training table."""
+    """Accuracy of an app trained on others' raw windows, and of retrained attackers, on people in no training table."""
     hidden = {"useful": ["activity"], "sensitive": ["gender", "person"]}
     policy = each.policy().vary(inferences=hidden)
     setup = Setup(attackers=ATTACKERS, retrained="extra_trees")

@@ -1,4 +1,4 @@
-"""Whose bundle is it? What an enrolled bundle tells whoever has it, the public one, and people's labelled windows."""
+"""Matching enrolled bundles to people, from the bundle, the public one, and people's labelled windows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ class EnrolledRelease(FoldRelease):
 
 
 def release(fold: FittedFold, setting: Setting) -> FoldRelease:
-    """As the fold does; where a setting says so, through each enrolled person's own coder."""
+    """The fold's release, or, if the setting says so, one by each enrolled person's own coder."""
     plain, seed = fold.release(setting), fold.evaluator.setup.seed + 1
     if not setting.enrolled:
         return plain
@@ -87,13 +87,13 @@ def _numbers(labels: Labels, learnt: Targets) -> Indices:
 
 
 def recognise(runner: Runner, setting: Setting) -> Recognised:
-    """On all folds: the people who are tested there are the candidates."""
+    """Recognition on all folds; the people tested in each are the candidates."""
     found = runner.measure(Question([setting], _recognised)).values.values()
     return sum(found, Recognised(0, 0, 0.0))
 
 
 def _recognised(fold: FittedFold, cell: EvaluationCell) -> Recognised:
-    """Each bundle is given to whose windows, tested by nobody before, it reads better than the public one by most."""
+    """Match each bundle to the person whose unused windows it improves most over the public one."""
     useful = fold.policy.inferences.useful
     learnt = Targets.read(fold.train.targets(useful), len(fold.train))
     public, own = fold.protector(cell.setting).encoder, enrolled(fold, cell.setting)

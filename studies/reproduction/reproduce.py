@@ -29,7 +29,7 @@ READ = 0.02
 
 @dataclass(frozen=True)
 class ReproduceRequest:
-    """What a user asks for; no numbers mean all of `cases`."""
+    """A user's request; no numbers mean all of `cases`."""
 
     numbers: Sequence[int] = ()
     directory: Path | None = None
@@ -145,7 +145,7 @@ def _weights(experiments: dict[int, list[CaseExperiment]], size: Size, seed: int
 
 
 class _Meter:
-    """From the progress of stages to that of the whole."""
+    """Convert the progress of stages into that of the whole."""
 
     def __init__(self, progress: Progress, weights: dict[str, float]) -> None:
         self._progress = progress

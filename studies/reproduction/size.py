@@ -30,7 +30,7 @@ class Size:
 
     @property
     def half(self) -> "Size":
-        """With half of the epochs: few classes are learnt sooner."""
+        """A size with half of the epochs, because few classes are learnt sooner."""
         return replace(self, epochs=max(1, self.epochs // 2))
 
     def with_folds(self, folds: int | None) -> "Size":
@@ -38,12 +38,12 @@ class Size:
 
     @property
     def words(self) -> Iterator[str]:
-        """For readers: what more patience would have changed."""
+        """Explain to readers what longer training would have changed."""
         folds = f"{self.folds}-fold cross-validation" if self.folds > 1 else "One split instead of cross-validation"
         yield f"{folds}; the paper repeated its ten 1000 times, here a window is tested once at most for each owner."
         yield f"{self._learnt_from} Owners: {self.owners}."
         yield (
-            f"Networks stop after {self.epochs} epochs where people are told apart, {self.half.epochs} elsewhere. The "
+            f"Networks stop after {self.epochs} epochs for recognising people, {self.half.epochs} elsewhere. The "
             f"paper's autoencoder takes {paper_steps(self.epochs)} steps a layer at most, {self.steps} where numbers "
             "of features are compared."
         )

@@ -1,4 +1,4 @@
-"""What the KL term of the paper's autoencoder does: how busy its units are, and what their features tell."""
+"""The effect of the KL term of the paper's autoencoder on its units' activity and on its features' information."""
 
 from dataclasses import dataclass
 

@@ -41,7 +41,7 @@ def utterances(windows: LabelledWindows) -> LabelledWindows:
 CASE = Case(
     number=3,
     title="Speech to text against speaker identity",
-    purpose="An app may learn which digit was said; nobody should learn who said it.",
+    purpose="An app may learn which digit was said, but not who said it.",
     datasets=("fsdd",),
     read=read,
 )

@@ -1,4 +1,4 @@
-"""A study: a data set cut into windows, what an app may infer from it, and what nobody should."""
+"""A study: a data set cut into windows, with its useful and its sensitive inferences."""
 
 import math
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Study:
     magnitudes: tuple[str, ...] = ()
 
     def load(self, directory: Path | None) -> Dataset:
-        """From a folder of archives, but for what arrives with a package."""
+        """Load from a folder of archives, except data that comes with a package."""
         packaged = entry(self.dataset).package is not None
         data = load(self.dataset, directory=None if packaged else directory, rate_hz=self.rate_hz)
         for sensor in self.magnitudes:
@@ -62,7 +62,7 @@ class Study:
         return data
 
     def split_of(self, data: Dataset) -> SplitSpec:
-        """With the numbers that recordings to be tested have, in their order in the table."""
+        """Add the table's numbers of the recordings to test."""
         if not self.tested:
             return self.split
         names = data.table["recording"].to_numpy()

@@ -25,7 +25,7 @@ def spread(
 
 
 def _runs(windows: LabelledWindows, candidates: Indices, over: Indices, *, longest: int) -> Indices:
-    """The number of each candidate's run, from 0: neighbours in one recording, so many at most."""
+    """The number of each candidate's run, from 0: at most this many neighbours in one recording."""
     place = np.arange(len(windows)) if windows.place is None else windows.place
     gapless = place[candidates] - np.arange(len(candidates))  # the same while no window is missing between them
     segment = segment_numbers(gapless, windows.recording[candidates], over)

@@ -19,7 +19,7 @@ RATE_HZ, WINDOW = 50.0, 50  # at 10 Hz digits cannot be told even from raw windo
 TRANSPORT, DIGIT, TRIP = "transport", "digit", "trip"
 MODES = ("car", "train", "walking")
 # Both sources state the accelerometer in the same unit; the public range is that of any phone. Trips stand for people:
-# nearly all train rides are one person's, and taps names nobody.
+# nearly all train rides are one person's, and taps has no people.
 STUDY = Study("transport", "tmd", WINDOW, TRANSPORT, DIGIT, people=TRIP, rate_hz=RATE_HZ)
 
 
@@ -35,7 +35,7 @@ def read(directory: Path | None, size: Size, seed: int) -> list[CaseExperiment]:
         "one side of a fold, is what makes an honest raw attack work. At 10 Hz it fails even on raw windows.",
         "No public set has both labels on the same rows: transport is measured on trips, digits on presses, both "
         "released by the same protector. The paper typed 26 letters, too; here are 10 digits.",
-        "Nearly all train rides are one person's, and taps names nobody: synthetic windows, which keep the distance "
+        "Nearly all train rides are one person's, and taps has no people: synthetic windows, which keep the distance "
         "that is typical between people, keep that between trips (or files of presses) here.",
     ]
     return [
@@ -87,7 +87,7 @@ def some(windows: LabelledWindows, *, count: int | None, seed: int) -> LabelledW
 CASE = Case(
     number=2,
     title="Transport against typed text",
-    purpose="An app may count trips by car, by train and on foot; nobody should learn what was typed on the way.",
+    purpose="An app may count trips by car, by train and on foot; but not learn what was typed on the way.",
     datasets=("tmd", "taps"),
     read=read,
 )

@@ -108,7 +108,7 @@ def test_the_table_has_one_name_and_one_place():
 
 
 def wrong_calls(protector, source, out):
-    """What a hasty script gives, and the line it gets."""
+    """Typical mistakes in scripts, and the resulting messages."""
     protect, policy = partial(protector.protect, source), protector.policy
     evaluate = partial(deeprotect.evaluate, policy, source, out=out)
     return [

@@ -1,4 +1,4 @@
-"""What comes in as one kind goes out as the same: frames, lazy ones, arrays."""
+"""Releases have the kind of their input: frames, lazy frames, arrays."""
 
 import numpy as np
 import pandas

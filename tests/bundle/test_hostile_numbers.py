@@ -104,7 +104,7 @@ def test_a_resolution_below_what_numbers_hold_is_refused(made, forge, resolution
 
 @pytest.mark.parametrize("rate", [5e-324, 1e-7, 1e10])
 def test_a_rate_is_one_of_a_sensor(made, forge, rate):
-    assert "no rate of a sensor" in refused(forge(made("laplace"), policy__stream__rate_hz=rate))
+    assert "not a plausible sampling rate" in refused(forge(made("laplace"), policy__stream__rate_hz=rate))
 
 
 def test_whatever_is_not_refused_can_be_told(made, forge):

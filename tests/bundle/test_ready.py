@@ -9,6 +9,7 @@ import pytest
 import deeprotect
 from deeprotect import Protector
 from deeprotect.bundle import Bundle, ready
+from deeprotect.bundle.manifest import Measured
 from deeprotect.errors import BundleError, ShadowedWarning
 from deeprotect.exporting.protector_file import ProtectorFile
 from deeprotect.gateway.mediation.gateway import Bundles
@@ -57,6 +58,20 @@ def test_pages_and_phones_get_those_whose_sensors_a_page_has(name):
             ProtectorFile.of(bundle)
     else:
         assert bundle.digest in ProtectorFile.of(bundle).text
+
+
+@pytest.mark.parametrize("stated", [{}, {"activity": 0.9}])
+def test_figures_on_new_people_come_from_the_index_or_from_those_kept_aside(stated):
+    entry = ready.Entry(digest="0" * 64, licence="MIT", figures=stated)
+    unseen = {
+        "people": 5,
+        "useful": {"activity": {"clean": 0.8, "app": 0.85, "chance": 0.3}},
+        "sensitive": {"gender": {"raw": 0.9, "adaptive": 0.55, "chance": 0.6}},
+    }
+    result = {"mechanism": "channel", "guarantee": "ldp", "epsilon": 5.0, "windows": 9, "useful": {}}
+    found = ready.figures_on_new_people(entry, [Measured(**result, unseen=unseen), Measured(**result)])
+    kept = {"activity_raw": 0.8, "activity": 0.85, "activity_guessing": 0.3}
+    assert found == (stated or kept | {"gender_raw": 0.9, "gender": 0.55, "gender_guessing": 0.6})
 
 
 def test_the_gateway_serves_them():

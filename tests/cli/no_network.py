@@ -24,7 +24,7 @@ class Program(ctypes.Structure):
 
 
 def forbid() -> None:
-    """From now on, for good."""
+    """Block the network in this process permanently."""
     architecture, socket = SOCKET[platform.machine()]
     steps = [
         (LOAD, 0, 0, ARCHITECTURE_AT),

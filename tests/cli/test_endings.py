@@ -22,7 +22,7 @@ SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 
 @pytest.fixture(autouse=True)
 def _signals_as_in_a_terminal():
-    """Whoever started the tests may have had them ignored, as `nohup` and background jobs do."""
+    """Restore default signals: the process that started the tests may ignore them, like `nohup`."""
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
@@ -31,7 +31,7 @@ def _signals_as_in_a_terminal():
 
 
 def start(program, *, folder):
-    """In a session of its own, so that a signal can be sent to the whole group as a terminal does."""
+    """Run in a new session, so that a signal can be sent to the whole group as a terminal does."""
     command = [sys.executable, "-c", textwrap.dedent(program)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(

@@ -55,7 +55,7 @@ ELSEWHERE = ("--engine spark", "--format")  # needs Java, tests/engines; reads a
 @pytest.mark.long
 @pytest.mark.parametrize("verb", HERE)
 def test_an_example_runs_as_it_stands(deeprotect, folder, verb):
-    """On a walk, its policy and a bundle; smaller where it would take minutes, and without a key: there is none."""
+    """Run on a walk, its policy and a bundle; smaller if it would take minutes, and without a key."""
     deeprotect("protect", "protector", "walk.csv", "earlier.csv", "--ledger", "ledger.sqlite", "--stream", "anna")
     people = ["ann", "bob"] * 100
     pa_csv.write_csv(walk(200).append_column("person", [people]), folder / "walk.csv")

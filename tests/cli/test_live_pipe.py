@@ -1,4 +1,4 @@
-"""`protect - -` between two programs: rows leave as their windows fill."""
+"""`protect - -` between two programs: rows are released as their windows fill."""
 
 import os
 import subprocess

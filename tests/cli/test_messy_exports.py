@@ -21,7 +21,7 @@ def written(folder, name, head, row, *, above=""):
 
 
 def maps(text):
-    """What is to be typed, as it stands in a message."""
+    """The command to type, as in a message."""
     found = re.findall(r"--map \w+=(?:'[^']*')?", text)
     return [word for each in found for word in shlex.split(each)]
 
@@ -248,7 +248,7 @@ def test_other_columns_with_decimal_commas_are_mentioned(folder, deeprotect):
 
 @pytest.mark.parametrize("names", [{"training": {"people": "henkilö"}}, {"inferences": {"sensitive": ["henkilö"]}}])
 def test_people_are_not_pooled_in_silence(folder, deeprotect, policy, bundle, names):
-    """The policy names the column of people; the table at hand has it, and says nothing."""
+    """The policy names the column of people; the table has it, but the command does not mention it."""
     row = lambda n: f"{n % 20 / 10},{n // 20},{n % 3 / 2},{n % 4},henkilö {n // 20}"  # noqa: E731
     written(folder, "group.csv", "time,recording,acc_x,acc_y,henkilö", row)
     made = {

@@ -92,7 +92,7 @@ main()
 
 
 def python(program, *arguments, folder, home):
-    """In an environment that knows no place but the home, and a folder in it for what is temporary."""
+    """An environment that knows only the home folder, and a folder in it for temporary files."""
     known = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
     path = os.pathsep.join([str(ROOT), *sys.path])
     (home / "tmp").mkdir()

@@ -136,7 +136,7 @@ def test_a_run_beside_one_that_writes_the_same_output_is_refused_at_once(folder,
 
 
 def test_a_run_that_waited_while_the_other_ended_does_not_replace_its_output(folder, deeprotect, monkeypatch):
-    """Between the first look and the lock, the other run has written."""
+    """The other run has written between the first check and the lock."""
 
     @contextmanager
     def late(path):

@@ -1,4 +1,4 @@
-"""`protect` as a user types it: names and times that stay behind, columns under other names, several files."""
+"""`protect` as a user types it: dropped names and times, columns under other names, several files."""
 
 import json
 

@@ -11,7 +11,7 @@ DATABASE = ("--database", "gateway.sqlite")
 
 @pytest.fixture
 def register(deeprotect, folder):
-    """In a folder in which a gateway has been started, which serves the bundle `walk`."""
+    """Run in a folder in which a gateway that serves the bundle `walk` has been started."""
     Registry(Database.existing_or_new(str(folder / "gateway.sqlite"))).serve(
         "here:8765", ["walk"], ["acc_x", "acc_y", "light"]
     )

@@ -1,4 +1,4 @@
-"""What the command says is one line of its own, whatever names it has to show."""
+"""The command's messages are lines of their own, whatever names they contain."""
 
 import logging
 

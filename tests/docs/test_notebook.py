@@ -11,7 +11,7 @@ pytest.importorskip("seglearn", reason="the notebook's data comes with the evalu
 
 @pytest.fixture(scope="module")
 def outputs():
-    """What each cell printed, run anew by a kernel of its own."""
+    """The output of each cell, executed again in a new kernel."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbclient.NotebookClient(notebook, timeout=280, kernel_name="python3").execute()

@@ -1,4 +1,4 @@
-"""The four walks through the house, each walked for real, and the functions in the order of their first calls."""
+"""The four call paths, each executed, and the functions in the order of their first calls."""
 
 import asyncio
 import sys

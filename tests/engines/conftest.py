@@ -58,7 +58,7 @@ def rows():
 
 @pytest.fixture
 def folder(rows, tmp_path):
-    """The same rows, shuffled into two files."""
+    """The table's rows, shuffled into two files."""
     mixed = rows.take(pa.array(np.random.default_rng(0).permutation(rows.num_rows)))
     place = tmp_path / "in"
     place.mkdir()

@@ -36,7 +36,7 @@ def test_a_worker_that_has_seen_few_recordings_numbers_them_as_the_whole_table_d
 
 
 def test_rows_are_read_only_as_released_ones_are_taken(bundle):
-    """Memory does not grow with a recording; whoever takes no more ends the release."""
+    """Memory does not grow with a recording; a reader that stops ends the release."""
     table, taken = walk(1_000_000, recordings=1), []
 
     def batches():

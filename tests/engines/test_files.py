@@ -69,7 +69,7 @@ def test_a_retry_is_given_what_was_drawn_however_the_files_are_laid_out(bundle, 
 
 
 def with_people(paths, rows, people):
-    """The same files, each of one of these people."""
+    """The table's files, each with one of these people."""
     for number, (path, person) in enumerate(zip(paths, people, strict=True)):
         part = rows.slice(60 * number, 60)
         pq.write_table(part.append_column("person", pa.array([person] * part.num_rows)), path)

@@ -152,7 +152,7 @@ def excerpt() -> Excerpt:
 
 
 def policy(**privacy: object) -> Policy:
-    """What the page leads with follows from it."""
+    """Results whose leading row determines the page."""
     channels = {each.name: {"unit": each.unit, "range": [each.low, each.high]} for each in SCHEMA.channels}
     return Policy.from_tables(
         {

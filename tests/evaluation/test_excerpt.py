@@ -1,4 +1,4 @@
-"""What is drawn of a table: neighbours in time, and nobody's own samples unless they are asked for."""
+"""Excerpts of a table: consecutive windows, and no person's own samples unless requested."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""From a plan to rows, on a small stream."""
+"""Experiments: a plan to rows, on a small stream."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What can be compared."""
+"""The methods to compare."""
 
 import pytest
 

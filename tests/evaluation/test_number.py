@@ -1,4 +1,4 @@
-"""What is measured of a useful inference that is a number: errors in its unit, in every form of the results."""
+"""Measurements of a numeric useful inference: errors in its unit, in every form of the results."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What patience buys: holds and scripts of one policy, side by side."""
+"""Held draws and scripts of one policy, side by side."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -15,7 +15,7 @@ from deeprotect.bundle.layers.tensors import TensorReader, TensorWriter
 from deeprotect.bundle.network import Network
 from deeprotect.cli.app import app
 from deeprotect.errors import BundleError, InputError
-from deeprotect.exporting.onnx_graph import DOUBLE, FLOAT, Graph
+from deeprotect.exporting.onnx_graph import DOUBLE, FLOAT, OnnxGraph
 from deeprotect.exporting.targets import export_onnx
 
 onnxruntime.disable_telemetry_events()
@@ -86,7 +86,7 @@ def test_networks_made_up_at_random_give_the_same_numbers():
     for network, rows in filter(None, map(made_up, range(200))):
         if not network.layers:
             continue
-        graph = Graph()
+        graph = OnnxGraph()
         result = graph.cast(graph.chain(network.layers, graph.cast("rows", FLOAT)), DOUBLE)
         flat = graph.node("Flatten", result)
         model = graph.model(flat, given=("rows", DOUBLE, [None, INPUTS]), named=("result", DOUBLE, [None, None]))

@@ -14,7 +14,7 @@ from tests.gateway.test_mediator import listening, made
 from deeprotect.errors import LedgerUnavailableError
 from deeprotect.gateway.operation import history
 from deeprotect.gateway.operation.health import Metrics
-from deeprotect.gateway.operation.history import History, Minute, read
+from deeprotect.gateway.operation.history import Minute, MinuteHistory, read
 from deeprotect.release.ledger import Account, Price
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import charges
@@ -41,7 +41,7 @@ def metrics():
 
 @pytest.fixture
 def kept(database, metrics, now):
-    return History(database, metrics, clock=lambda: now[0])
+    return MinuteHistory(database, metrics, clock=lambda: now[0])
 
 
 def count(metrics, windows, *refused, delay=0.0):
@@ -77,7 +77,7 @@ def test_a_restart_in_the_middle_of_a_minute_loses_and_repeats_nothing(database,
     count(metrics, 5, delay=0.5)
     kept.keep(closing=True)
     again = Metrics()
-    after = History(Database.existing_or_new(database.where), again, clock=lambda: now[0])
+    after = MinuteHistory(Database.existing_or_new(database.where), again, clock=lambda: now[0])
     count(again, 3, "499", delay=0.1)
     later(now, after)
     assert read(database, since=0) == [Minute(FIRST, 8, 1, 0.5, 0.0)]
@@ -85,7 +85,7 @@ def test_a_restart_in_the_middle_of_a_minute_loses_and_repeats_nothing(database,
 
 def test_gateways_on_one_ledger_are_added_up(database, metrics, kept, now):
     others = Metrics()
-    other = History(database, others, place=1, clock=lambda: now[0])
+    other = MinuteHistory(database, others, place=1, clock=lambda: now[0])
     count(metrics, 5, delay=0.5)
     count(others, 6, "503", delay=0.7)
     later(now, kept)

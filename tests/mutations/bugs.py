@@ -405,7 +405,9 @@ def tails_not_counted(patch: Patch) -> None:
 
 def blind_to_the_sequence(patch: Patch) -> None:
     """The guesser is told the commonest useful label of all draws."""
-    patch.setattr(blind.Told, "sequence", lambda self, pool, kinds: np.eye(kinds)[self.counts(pool, kinds).argmax(1)])
+    patch.setattr(
+        blind.KnownLabels, "sequence", lambda self, pool, kinds: np.eye(kinds)[self.counts(pool, kinds).argmax(1)]
+    )
 
 
 def a_branch_before_the_erasure(patch: Patch) -> None:

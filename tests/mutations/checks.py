@@ -468,7 +468,7 @@ def _guesses_from_the_whole_sequence():
     for seed in range(2):
         labels = np.random.default_rng(seed).integers(2, size=(200, 2))
         secret = np.repeat(np.where(labels[:, 0] == labels[:, 1], "same", "other"), 2)
-        sides.append(blind.Told(labels.ravel(), secret, np.arange(400) // 2, np.arange(400)))
+        sides.append(blind.KnownLabels(labels.ravel(), secret, np.arange(400) // 2, np.arange(400)))
     return blind.blind(*sides, size=2).accuracy > 0.9
 
 

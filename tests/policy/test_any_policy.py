@@ -1,4 +1,4 @@
-"""Whatever a policy holds: it survives files and manifests, and nonsense gets one line."""
+"""Any policy survives files and manifests, and invalid ones get one line."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Whoever reads a name in a verdict reads the name and nothing else: one printable line, of bounded length."""
+"""Names in a verdict are single printable lines of bounded length, so that readers see only the name."""
 
 import json
 from copy import deepcopy

@@ -110,7 +110,7 @@ def test_a_live_stream_gives_a_row_as_soon_as_its_line_is_there():
 
 
 class Spy(io.BytesIO):
-    """Notes who reads, and whether somebody still does after the end."""
+    """Records whether a reader is still running after the end."""
 
     readers: set[int]
     ended = False

@@ -13,7 +13,7 @@ MARKS = {".": ",", ",": "."}
 
 
 def read(*columns):
-    """Each column as a reader does it: what all of them show is looked at before one of them is read."""
+    """Read columns as a reader does: collect the evidence of all before reading any."""
     numbers = [NumberColumn() for _ in columns]
     cells = [pa.array(column, pa.large_string()) for column in columns]
     for each, column in zip(numbers, cells, strict=True):
@@ -41,7 +41,7 @@ def test_grouped_decimals_are_read_where_one_cell_shows_the_mark(values, mark):
 
 @given(DECIMALS, st.sampled_from(".,"))
 def test_plain_decimals_are_never_taken_for_thousands(values, mark):
-    """Of three places each, as `%.3f` writes them."""
+    """Numbers with three decimals, as `%.3f` writes them."""
     assert read([f"{value:.3f}".replace(".", mark) for value in values]) == [values]
 
 

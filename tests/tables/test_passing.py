@@ -1,4 +1,4 @@
-"""Recordings leave as 1, 2, … and time from 0 where that is asked for; everything else about them stays as it was."""
+"""Recordings become 1, 2, … and time starts from 0 on request; everything else about them is unchanged."""
 
 import numpy as np
 import pyarrow as pa

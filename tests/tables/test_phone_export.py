@@ -15,7 +15,7 @@ SECONDS = 20.0
 
 
 def wave(seconds: np.ndarray, axis: int) -> np.ndarray:
-    """What every made-up sensor measures: slow enough that linear interpolation is good to 0.01."""
+    """The signal of every made-up sensor: slow enough that linear interpolation is good to 0.01."""
     return np.sin(2 * np.pi * 0.5 * seconds + axis)
 
 

@@ -1,4 +1,4 @@
-"""What a bundle runs in numpy is what was trained in torch, up to rounding."""
+"""A bundle computes in numpy what torch trained, up to rounding."""
 
 import numpy as np
 import pytest

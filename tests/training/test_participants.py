@@ -1,4 +1,4 @@
-"""What a bundle shows of single participants: none of its numbers is somebody's own."""
+"""A bundle's numbers never equal a participant's own values."""
 
 import json
 

@@ -11,7 +11,7 @@ from deeprotect.training.trainer import single_thread
 
 
 def _threads() -> set[int]:
-    """Of products, trees and networks."""
+    """Threads used by matrix products, trees and networks."""
     return {each["num_threads"] for each in threadpool_info()} | {torch.get_num_threads()}
 
 

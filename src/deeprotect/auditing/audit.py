@@ -1,4 +1,4 @@
-"""The audit: attack the release path as it runs, and say how much privacy loss the attack has shown at least."""
+"""The audit: attacks the release path as it runs, and reports a lower bound on the privacy loss."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ from deeprotect.signals.schema import Floats
 
 @dataclass(frozen=True)
 class Finding:
-    """One attack on one promise: what is claimed, and what at least is true with the tally's confidence."""
+    """One attack on one promise: the claimed ε, and the lower bound shown with the tally's confidence."""
 
     guarantee: Guarantee
     claim: float
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def most(self) -> float:
-        """A sound protector shows no more: the claim, and between these inputs what the mechanism's numbers allow."""
+        """The most that a sound protector shows: the claim, or less if the mechanism allows less for these inputs."""
         return self.claim if self.pair.allowed is None else min(self.claim, self.pair.allowed)
 
     @property
@@ -91,10 +91,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """All attacks on a bundle's promises, and whether a window can touch another.
+    """All attacks on a bundle's promises, and whether one window can affect another.
 
-    The bounds of all findings hold together with CONFIDENCE, so a sound protector fails in 1 - CONFIDENCE of audits at
-    most, however many things each bound is compared with.
+    The bounds of all findings hold together with CONFIDENCE, so a sound protector fails in at most 1 - CONFIDENCE of
+    audits, however many values each bound is compared with.
     """
 
     findings: tuple[Finding, ...]
@@ -117,13 +117,13 @@ class Audit:
         return "\n".join(map(str, (*self.findings, self.isolation)))
 
 
-_MOST_LEARNT = 50_000  # runs of each side that fit the scores, and as many that choose the event
+_MOST_LEARNT = 50_000  # runs per side that fit the scores; as many again choose the event
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Observer:
-    """`see`: a pool of private windows and a number of runs to what the observer sees of them, (run, value) in parts.
+    """`see` maps a pool of private windows and a number of runs to what the observer sees, (run, value), in parts.
 
     `outputs` says which public output a window is a variant of, where windows are seen and there are such.
     """
@@ -154,7 +154,7 @@ def attack(
     confidence: float = CONFIDENCE,
     progress: Progress = lambda _: None,
 ) -> Finding:
-    """Runs that fit the scores and choose the event, at most half of all, have no part in the bound: it is valid."""
+    """Attack one promise. Runs that fit the scores and choose the event, at most half, are not counted in the bound."""
     learnt, sides, scored = min(runs // 4, _MOST_LEARNT), (pair.first, pair.second), []
     scores = fit(*(observer.at_once(side, learnt) for side in sides), outputs=observer.outputs)
     progress(0.3)
@@ -169,15 +169,15 @@ def attack(
 
 RUNS = 100_000
 FEWEST_RUNS, MOST_RUNS = 1_000, 1_000_000
-_BATCHES = 0.025  # share of the runs that are repeated with whole batches, each a release of its own
+_BATCHES = 0.025  # share of the runs that are repeated with whole batches, each a separate release
 _FEWEST_BATCHES = 400
-_OBSERVERS = 2  # of windows by themselves, and of batches
+_OBSERVERS = 2  # one sees single windows, one sees batches
 
 
 def audit(
     bundle: Pipeline, *, runs: int = RUNS, windows: Floats | None = None, progress: Progress = lambda _: None
 ) -> Audit:
-    """Attack every promise: the stated one, and the ε-LDP that the certificate derives beside it.
+    """Attack every promise: the stated one, and the ε-LDP that the certificate derives with it.
 
     `windows` are scaled (window, value), and tried as inputs, too.
     """
@@ -200,7 +200,7 @@ def _claims(bundle: Pipeline) -> dict[Guarantee, float]:
 def _findings(
     bundle: Pipeline, claims: dict[Guarantee, float], tried: Floats, *, runs: int, progress: Progress
 ) -> Iterator[Finding]:
-    """For each claim an attack on windows and one on batches; confidence is split evenly over all of them."""
+    """For each claim, one attack on windows and one on batches; confidence is split evenly over all attacks."""
     outputs, attacks = outputs_of(bundle), _OBSERVERS * len(claims)
     for number, (guarantee, claim) in enumerate(claims.items()):
         press = partial(attack, guarantee=guarantee, claim=claim, confidence=confidence_of_each(attacks))
@@ -210,13 +210,13 @@ def _findings(
         batch = most_telling(bundle, pair, _batches(bundle, pair, tried), outputs=outputs)
         shown = partial(_part, progress, _OBSERVERS * number + 1, attacks)
         few = max(_FEWEST_BATCHES, int(_BATCHES * runs))
-        # What two windows allow is not what two episodes do.
+        # What is allowed between two windows does not apply to two episodes.
         told = pair if isinstance(batch, OneDiffers) else replace(pair, allowed=None)
         yield press(of_batches(bundle, batch, outputs), told, runs=few, progress=shown)
 
 
 def _batches(bundle: Pipeline, pair: Pair, tried: Floats) -> Iterator[Batch]:
-    if bundle.mechanism.scripts is None:  # one window of a script tells no more than it does alone
+    if bundle.mechanism.scripts is None:  # one window of a script reveals no more than by itself
         yield from batches(pair, tried)
     else:
         yield from scripts_apart(pair, bundle.mechanism.scripts)

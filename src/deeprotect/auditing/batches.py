@@ -13,30 +13,30 @@ from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.release.engine import Pipeline
 from deeprotect.signals.schema import Floats
 
-_PILOT = 64  # releases of each side that judge a batch
-_PART = 128  # released batches that are looked at together
-_MOST_VALUES = 128  # of a window, as they are; of a longer one so many random sums
-_MOST_COUNTED = 64  # outputs that are counted one by one
-_PLACES = ((2, 0), (2, 1), (8, 0), (8, 4), (8, 7), (32, 0), (32, 16), (32, 31))  # windows in the batch, which differs
+_PILOT = 64  # releases per side in the pilot attack on a batch
+_PART = 128  # released batches that are processed together
+_MOST_VALUES = 128  # values of a window that are kept as they are; longer windows become that many random sums
+_MOST_COUNTED = 64  # outputs that are counted separately
+_PLACES = ((2, 0), (2, 1), (8, 0), (8, 4), (8, 7), (32, 0), (32, 16), (32, 31))  # windows; place that differs
 
 
 class Batch(Protocol):
-    """A private batch around windows of a pool, and what is taken from its release."""
+    """A private batch around windows of a pool, and what is observed of its release."""
 
     @property
     def found(self) -> str: ...
 
     @property
     def hold(self) -> int:
-        """Windows that share a draw."""
+        """The number of windows that share a draw."""
         ...
 
     def draw(self, pool: Floats, rng: np.random.Generator) -> Floats:
-        """Scaled windows (window, value); what differs between the two inputs comes from the pool."""
+        """Scaled windows (window, value); those that differ between the two inputs come from the pool."""
         ...
 
     def seen(self, released: Floats) -> list[Floats]:
-        """Of released batches (run, window, value): groups of windows (run, window, value) to look at together."""
+        """Groups of windows (run, window, value) of released batches (run, window, value), each observed as one."""
         ...
 
 
@@ -44,7 +44,7 @@ class Batch(Protocol):
 class OneDiffers:
     """One window is drawn from the pool, the `others` (window, value) are fixed; every released window is seen.
 
-    Windows being released independently, the whole release may tell as much as the one window alone: ε.
+    Windows are released independently, so the whole release may reveal as much as the one window alone: ε.
     """
 
     others: Floats
@@ -64,7 +64,7 @@ class OneDiffers:
 class EpisodeDiffers:
     """Every window of one episode is drawn from the pool, all other episodes are fixed; every released window is seen.
 
-    There is one draw for an episode, so all of its released windows may tell as much as one of them alone: ε.
+    There is one draw for an episode, so all its released windows may reveal as much as one of them alone: ε.
     """
 
     others: Floats
@@ -88,9 +88,9 @@ class EpisodeDiffers:
 
 @dataclass(frozen=True)
 class ScriptDiffers:
-    """An episode that is like one input until a slot and then like the other, against the reverse: they share no slot.
+    """An episode like one input up to a slot and then like the other, against the reverse: they share no slot.
 
-    There is one draw for a script, so all that its slots show together may tell as much as one of them alone: ε.
+    There is one draw for a script, so all of its slots together may reveal as much as one of them alone: ε.
     """
 
     pair: Pair
@@ -143,14 +143,14 @@ def scripts_apart(pair: Pair, scripts: Scripts) -> Iterator[Batch]:
 
 
 def most_telling(bundle: Pipeline, pair: Pair, candidates: Iterable[Batch], *, outputs: KnownOutputs | None) -> Batch:
-    """The batch whose inputs a pilot attack separates best; its releases are not counted afterwards."""
+    """The batch whose inputs a pilot attack separates best; the pilot's releases are not counted."""
     return max(candidates, key=lambda batch: _separation(bundle, pair, batch, outputs=outputs))
 
 
 def observed(
     bundle: Pipeline, pool: Floats, count: int, *, batch: Batch, outputs: KnownOutputs | None
 ) -> Iterator[Floats]:
-    """What is seen (run, value), in parts, of so many releases of the batch; each is a run of its own."""
+    """Yields what is observed (run, value), in parts, of `runs` releases of the batch; each release is one run."""
     rng = np.random.default_rng()
     runs = released_batches(bundle, (batch.draw(pool, rng) for _ in range(count)), hold=batch.hold)
     while part := list(islice(runs, _PART)):
@@ -171,7 +171,7 @@ def _features(group: Floats, outputs: KnownOutputs | None) -> Floats:
 
 
 def _shortened(rows: Floats) -> Floats:
-    """Sums with public random signs where rows are long: what is equal or linear in windows stays so."""
+    """Replaces long rows by sums with public random signs, which preserves equality and linearity."""
     values = rows.shape[1]
     if values <= _MOST_VALUES:
         return rows
@@ -179,7 +179,7 @@ def _shortened(rows: Floats) -> Floats:
 
 
 def _separation(bundle: Pipeline, pair: Pair, batch: Batch, *, outputs: KnownOutputs | None) -> float:
-    """How many standard deviations apart: unlike a bound on ε it does not end where runs are few."""
+    """The distance in standard deviations; unlike a bound on ε, it is not limited by the number of runs."""
     sides = (observed(bundle, side, _PILOT, batch=batch, outputs=outputs) for side in (pair.first, pair.second))
     (first, second), half = (np.concatenate(list(side)) for side in sides), _PILOT // 2
     scores = fit(first[:half], second[:half], strong=False)

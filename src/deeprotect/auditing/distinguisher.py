@@ -1,4 +1,4 @@
-"""Telling two private inputs apart from what is released: scores are fitted, one event is chosen, the rest counts.
+"""Distinguishes two private inputs by their releases: scores are fitted, one event is chosen, the other runs count it.
 
 Releases are runs of the real pipe: encode, charge, privatise, decode, with the operating system's randomness.
 
@@ -21,7 +21,7 @@ from deeprotect.signals import Frame, Schema, Windows
 from deeprotect.signals.schema import Floats
 
 CONFIDENCE = 0.95
-"""Of all lower bounds of an audit together."""
+"""The confidence of all lower bounds of an audit together."""
 
 
 def confidence_of_each(attacks: int) -> float:
@@ -40,7 +40,7 @@ class Tally:
 
     @property
     def epsilon(self) -> float:
-        """Not above the true ε with probability at least `confidence`; 0 where nothing is shown."""
+        """At most the true ε with probability `confidence` or more; 0 if nothing is shown."""
         return float(lower_bound(self.first, self.second, self.runs, confidence=self.confidence))
 
 
@@ -59,18 +59,18 @@ def lower_bound(first: ArrayLike, second: ArrayLike, runs: int, *, confidence: f
 
 
 Score = Callable[[Floats], Floats]
-"""What is seen of releases (run, value) to numbers (run,); high speaks for the first input."""
+"""Maps observed releases (run, value) to numbers (run,); high values favour the first input."""
 Names = Callable[[Floats], NDArray[np.uint64]]
-"""Released windows (run, value) to whole numbers (run,) that are worth counting one by one."""
+"""Maps released windows (run, value) to integers (run,) whose frequencies are counted."""
 
 _THRESHOLDS = 400
-_REPEATS = 4  # windows that come back this often on average are one of a few, and worth counting one by one
+_REPEATS = 4  # if windows repeat this often on average, there are few of them, and their frequencies are counted
 _RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The event: the score is at least `threshold`; with `swapped` it is at most that, and speaks for the second."""
+    """The event: the score is at least `threshold`; with `swapped`, at most that, which favours the second input."""
 
     score: Score
     threshold: float
@@ -81,13 +81,13 @@ class Rule:
         return np.asarray(scores <= self.threshold if self.swapped else scores >= self.threshold)
 
     def tally(self, first: Floats, second: Floats, *, confidence: float = CONFIDENCE) -> Tally:
-        """Counts of the event among scores of both sides, the likelier side first."""
+        """Counts the event among the scores of both sides, the likelier side first."""
         counts = int(self.holds(first).sum()), int(self.holds(second).sum())
         return Tally(*(counts[::-1] if self.swapped else counts), runs=len(first), confidence=confidence)
 
 
 def fit(first: Floats, second: Floats, *, outputs: Names | None = None, strong: bool = True) -> dict[str, Score]:
-    """Scores learnt from released windows of both sides; `strong` adds the one that takes seconds to learn.
+    """Fits scores to released windows of both sides; `strong` adds a score that takes seconds to fit.
 
     `outputs` says which public output a window is a variant of, where there are such.
     """
@@ -117,7 +117,7 @@ def choose(scores: dict[str, Score], first: Floats, second: Floats) -> Rule:
 def _threshold(first: Floats, second: Floats, *, swapped: bool) -> tuple[float, float]:
     """The best threshold for sorted scores, and the bound that it gives."""
     both = np.unique(np.concatenate([first, second]))
-    # As many thresholds far out, where ratios are large, as in the middle.
+    # Includes as many thresholds in the tails, where ratios are large, as in the middle.
     tail = np.geomspace(1.0, len(both), _THRESHOLDS // 2).astype(np.int64) - 1
     candidates = both[np.unique([tail, len(both) - 1 - tail])]
     if swapped:
@@ -137,7 +137,7 @@ def _few_windows(first: Floats, second: Floats) -> bool:
 
 
 def names(rows: Floats) -> NDArray[np.uint64]:
-    """A 64-bit number for each row, equal for equal rows (up to the sign of zero)."""
+    """Hashes each row to 64 bits; equal rows have equal hashes, and −0 counts as 0."""
     bits = np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.uint64)
     odd = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (bits ^ (bits >> np.uint64(32))) * odd
@@ -145,7 +145,7 @@ def names(rows: Floats) -> NDArray[np.uint64]:
 
 
 def _frequencies(first: Floats, second: Floats, name: Names) -> Score:
-    """Log-likelihood ratio of each name that was seen; 0 for others."""
+    """Log-likelihood ratio of each observed name; 0 for others."""
     seen, numbers = np.unique(np.concatenate([name(first), name(second)]), return_inverse=True)
     ours, theirs = (np.bincount(part, minlength=len(seen)) for part in np.split(numbers.ravel(), [len(first)]))
     ratio = np.log((ours + 0.5) / (theirs + 0.5))
@@ -155,7 +155,7 @@ def _frequencies(first: Floats, second: Floats, name: Names) -> Score:
 def look_up(
     wanted: NDArray[np.uint64], known: NDArray[np.uint64], values: NDArray[Any], *, missing: Any
 ) -> NDArray[Any]:
-    """The value beside each wanted name in `known`, which is sorted."""
+    """The value for each wanted name in `known`, which is sorted."""
     place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where(known[place] == wanted, values[place], missing)
 
@@ -184,7 +184,7 @@ _MOST_VARIANTS = 1 << 17
 def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
     """Released windows (run, value), in parts, of private ones drawn from a pool (window, value); one is repeated.
 
-    Each window counts as a run of its own: so they are where windows are released independently of each other.
+    Each window counts as one run, which is right if windows are released independently of each other.
     """
     rng = np.random.default_rng()
     sizes = (min(_BATCH, count - start) for start in range(0, count, _BATCH))
@@ -192,7 +192,7 @@ def releases(bundle: Pipeline, pool: Floats, count: int) -> Iterator[Floats]:
 
 
 def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int = 1) -> Iterator[Floats]:
-    """What the pipe makes of batches of scaled windows (window, value), in episodes of `hold`, one after the other."""
+    """Releases batches of scaled windows (window, value), in episodes of `hold` windows, one after the other."""
     private = (in_units(bundle.schema, batch, hold=hold) for batch in batches)
     ledger = MemoryLedger(Price.of(bundle.mechanism))
     for released in stream(private, bundle, ledger=ledger, entropy=SystemEntropy()):
@@ -200,7 +200,7 @@ def released_batches(bundle: Pipeline, batches: Iterable[Floats], *, hold: int =
 
 
 def in_units(schema: Schema, scaled: Floats, *, hold: int = 1) -> Windows:
-    """Scaled windows (window, value) as a sensor would give them, in episodes of `hold` windows."""
+    """Converts scaled windows (window, value) to units, in episodes of `hold` windows."""
     samples = schema.low + scaled.reshape(-1, schema.window, len(schema.channels)) * (schema.high - schema.low)
     places = np.arange(len(samples))
     return Windows(samples, Frame(np.full(len(samples), schema.window), places * schema.window, places // hold))
@@ -208,7 +208,7 @@ def in_units(schema: Schema, scaled: Floats, *, hold: int = 1) -> Windows:
 
 @dataclass(frozen=True)
 class KnownOutputs:
-    """Which of `count` public outputs released windows show: the decoder is public, so an attacker knows it, too."""
+    """Which of `count` public outputs a released window shows; the decoder is public, so attackers know it."""
 
     count: int
     known: NDArray[np.uint64]  # names of the windows that can be released, sorted
@@ -220,7 +220,7 @@ class KnownOutputs:
 
 
 def outputs_of(bundle: Pipeline) -> KnownOutputs | None:
-    """None where a release is not one of a few windows."""
+    """The known outputs; None if a release is not one of a few windows."""
     mechanism, schema = bundle.mechanism, bundle.schema
     count = mechanism.public_outputs
     if count is None or count > _MOST_VARIANTS:

@@ -1,7 +1,7 @@
-"""Whether one window can touch another: the same random words twice, and what is released of a window must stay.
+"""Whether one window can affect another: with the same random words, a window's release must stay the same.
 
-Once some other windows change, and once the batches do in which the same windows come. Random words that repeat are for
-looking, never for releasing.
+First other windows change, then the batches in which the same windows arrive. Repeated random words are for tests,
+never for a release.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,17 +23,17 @@ from deeprotect.signals.schema import Floats
 
 STEPS = ("scale", "encode", "privatise", "decode", "release")
 Marks = NDArray[np.bool_]
-"""One for each window of a stream."""
+"""A mark for each window of a stream."""
 Trace = dict[str, Floats]
-"""What each step made of a stream, (window, value)."""
+"""The result of each step for a stream, (window, value)."""
 
 
 def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tuple[int, ...]) -> Trace:
-    """Scaled windows (window, value) through the engine in batches of these sizes, with the same words every time.
+    """Runs scaled windows (window, value) through the engine in batches of these sizes, always with the same words.
 
     Marked windows get other words, so that their noisy codes change. Without marks every window gets the same words, in
-    whatever batch it comes and wherever it stands there. A mechanism must ask for as many words whatever the codes are,
-    or windows will seem mixed.
+    any batch and at any place in it. A mechanism must ask for the same number of words whatever the codes are, or
+    windows will seem mixed.
     """
     notes: dict[str, list[Floats]] = {step: [] for step in STEPS}
     ledger = MemoryLedger(Price.of(bundle.mechanism))
@@ -55,20 +55,20 @@ def replay(bundle: Pipeline, windows: Floats, *, marks: Marks | None, sizes: tup
 
 
 class _OneWord:
-    """A word that is the same for all, by whatever part of it is taken: no octet lies where it is drawn again."""
+    """The same word for all, in each of its parts; rejection sampling never rejects it."""
 
     def words(self, count: int) -> Words:
         return np.full(count, 0x5555_5555_5555_5555, dtype=np.uint64)
 
 
 def _note(notes: dict[str, list[Floats]], step: str, made: Floats) -> Floats:
-    # A copy, for a later step may write into what it is given.
+    # A copy, since a later step may overwrite its input.
     notes[step].append(np.array(made, dtype=np.float64).reshape(len(made), -1))
     return made
 
 
 class _Codes:
-    """A bundle that decodes nothing: what is released are noisy codes."""
+    """A bundle that releases noisy codes and decodes nothing."""
 
     def __init__(self, bundle: Pipeline) -> None:
         self._bundle = bundle
@@ -82,7 +82,7 @@ class _Codes:
 
 
 class _Noted(_Codes):
-    """A bundle that notes what is decoded, and puts other noisy codes in the place of some before it decodes them."""
+    """A bundle that records what is decoded, and replaces some noisy codes before it decodes them."""
 
     def __init__(self, bundle: Pipeline, notes: dict[str, list[Floats]]) -> None:
         super().__init__(bundle)
@@ -99,21 +99,21 @@ class _Noted(_Codes):
 
 _MOST_CANDIDATES = 1_024
 _EDGES, _PLAIN = 48, 64
-_HALVINGS = 24  # float32 tells no more of a window in [0, 1]
-_MANY = 1_000  # windows of a stream in which one filling has to do
+_HALVINGS = 24  # the precision of float32 in [0, 1]
+_MANY = 1_000  # longer streams get one filling only
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Scaled windows (window, value), and the number of the code that each has by itself."""
+    """Scaled windows (window, value), and the number of each one's own code."""
 
     windows: Floats
     codes: Indices
 
     def of_another_code(self, chosen: Indices, rng: np.random.Generator) -> Indices:
-        """For each chosen window one with another code, where there is one: other changes may show nothing."""
+        """For each chosen window, one with another code if there is one: other changes may have no effect."""
         order, kinds = self.codes.argsort(kind="stable"), int(self.codes.max()) + 1
         code = (self.codes[chosen] + rng.integers(1, max(2, kinds), size=len(chosen))) % kinds
         first, last = (np.searchsorted(self.codes[order], code, side=side) for side in ("left", "right"))
@@ -121,7 +121,7 @@ class Pool:
 
 
 def pool(bundle: Pipeline, candidates: Floats, rng: np.random.Generator) -> Pool:
-    """One window for each code, windows at the edge between two, and some as they come."""
+    """One window for each code, windows at the edge between two codes, and some others."""
     tried = rng.permutation(candidates)[:_MOST_CANDIDATES]
     codes = encode_alone(bundle, tried)
     _, where = np.unique(codes, axis=0, return_index=True)
@@ -132,9 +132,9 @@ def pool(bundle: Pipeline, candidates: Floats, rng: np.random.Generator) -> Pool
 
 
 def fillings(pool: Pool, count: int, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
-    """Windows of a stream before and after a change: drawn from the pool; all alike, changed to another one.
+    """Windows of a stream before and after a change: random ones, or all equal and changed to another window.
 
-    Of all alike the lowest and the highest, too: one window then moves even the extremes of a batch.
+    Equal windows include the lowest and the highest, so that one window moves even the extremes of a batch.
     """
     drawn = rng.integers(len(pool.windows), size=count)
     yield pool.windows[drawn], pool.windows[pool.of_another_code(drawn, rng)]
@@ -146,7 +146,7 @@ def fillings(pool: Pool, count: int, rng: np.random.Generator) -> Iterator[tuple
 
 
 def _edges(bundle: Pipeline, windows: Floats, codes: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Windows on both sides of the edge between two codes, where the least influence turns a code."""
+    """Windows on both sides of the edge between two codes, where the smallest influence changes a code."""
     start, end = rng.integers(len(windows), size=(2, _EDGES))
     inside, outside = windows[start], windows[end]
     for _ in range(_HALVINGS):
@@ -157,17 +157,17 @@ def _edges(bundle: Pipeline, windows: Floats, codes: Floats, rng: np.random.Gene
 
 
 Sizes = tuple[int, ...]
-"""Of the batches that a stream comes in."""
+"""Sizes of the batches of a stream."""
 
-# At sizes, and just beyond, at which code that works in blocks may begin another one.
+# Sizes at which code that works in blocks may start another block, and just beyond.
 STREAMS: tuple[Sizes, ...] = ((2,), (3,), (1, 1, 1), (5, 4), (16, 17), (65,), (256, 257), (1_025,), (8_195,))
-REGROUPED = 521  # windows of one stream that comes in blocks of several sizes, the last of which is never full
+REGROUPED = 521  # windows of a stream that is cut into blocks of several sizes; the last block is never full
 BLOCKS = (2, 3, 7, 64, 500, REGROUPED)
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """An exact witness, no statistics: `touched` says where windows changed although only others or batches had."""
+    """An exact result: `touched` says where windows changed although only other windows, or batches, did."""
 
     batches: int
     touched: tuple[str, ...]
@@ -187,7 +187,7 @@ class Isolation:
 
 
 def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = STREAMS) -> Isolation:
-    """Streams of several sizes, each with several sets of changed windows; `windows` are candidates to fill them."""
+    """Tries streams of several sizes, each with several sets of changed windows; `windows` are candidates for both."""
     rng, batches = np.random.default_rng(0), 0
     known, touched = pool(bundle, windows, rng), dict[str, str]()
     for sizes in streams:
@@ -206,9 +206,9 @@ def isolation(bundle: Pipeline, windows: Floats, *, streams: Sequence[Sizes] = S
 
 
 def separating(count: int) -> Iterator[Marks]:
-    """Few sets of places such that, of any two places, some set has the first and not the second.
+    """Few sets of places such that for any two places some set contains the first and not the second.
 
-    Each place is in another half of the sets, and no half contains another (Sperner 1928).
+    Each place is in a different half of the sets, and no half contains another (Sperner 1928).
     """
     sets = next(number for number in range(2, 64) if comb(number, number // 2) >= count)
     members = np.zeros((sets, count), dtype=bool)
@@ -218,20 +218,20 @@ def separating(count: int) -> Iterator[Marks]:
 
 
 def _compared(bundle: Pipeline, before: Floats, after: Floats, *, sizes: Sizes) -> Iterator[tuple[Marks, str, int]]:
-    """For each set of changed windows: the first step that made something else of others, and of how many.
+    """For each set of changed windows, the first step whose result differs for other windows, and for how many.
 
-    That several change at once is no loss: going from one stream to the other window by window, one change did it.
+    Changing several at once loses nothing: going from one stream to the other window by window, some step differs.
     """
     nothing = np.zeros(len(before), dtype=bool)
     unchanged = replay(bundle, before, marks=nothing, sizes=sizes)
-    # At last nothing: the same stream again, after all the others, must come out the same.
+    # Last, no change: the same stream must give the same result again.
     for marks in [*_sets(len(before)), nothing]:
         changed = replay(bundle, np.where(marks[:, None], after, before), marks=marks, sizes=sizes)
         yield marks, *_first_difference(unchanged, changed, ~marks)
 
 
 def _regrouped(bundle: Pipeline, windows: Floats) -> Iterator[tuple[int, str, int]]:
-    """For each size of blocks: the first step that made something else of windows than of each alone, of how many."""
+    """For each block size, the first step whose result differs from that for single windows, and for how many."""
     every, (alone, *others) = (
         np.ones(len(windows), dtype=bool),
         (replay(bundle, windows, marks=None, sizes=_in_blocks(len(windows), block)) for block in (1, *BLOCKS)),
@@ -245,7 +245,7 @@ def _in_blocks(count: int, block: int) -> Sizes:
 
 
 def _sets(count: int) -> Iterator[Marks]:
-    """One window alone, at the ends and in the middle, and sets that separate all places."""
+    """Single windows at the ends and in the middle, and sets that separate all places."""
     for place in sorted({0, count // 2, count - 1}):
         yield np.arange(count) == place
     yield from separating(count)
@@ -253,7 +253,7 @@ def _sets(count: int) -> Iterator[Marks]:
 
 def _first_difference(before: Trace, after: Trace, rows: Marks) -> tuple[str, int]:
     for step in STEPS:
-        # Bits, so that NaN equals itself and the sign of a zero counts: it would be written to a file.
+        # Compared as bits: NaN equals itself, and the sign of zero counts, since a file would show it.
         unlike = before[step][rows].view(np.uint64) != after[step][rows].view(np.uint64)
         if unlike.any():
             return step, int(unlike.any(axis=1).sum())

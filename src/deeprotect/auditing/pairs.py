@@ -1,4 +1,4 @@
-"""Private windows worth trying, and the pair of inputs to attack: those whose releases are told apart best."""
+"""Candidate private windows, and the pair of inputs to attack: the pair whose releases differ most."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -12,14 +12,14 @@ from deeprotect.signals.schema import Floats
 
 _RANDOM = 256  # random windows, and as many random corners
 _MOST_GIVEN = 4096
-_GOALS = 16  # directions of the code in which windows are pushed apart
+_GOALS = 16  # directions of the code along which windows are moved apart
 _ROUNDS = 40
 _MOVES = 48
-_OVERHANG = 1e-3  # breaks ties only: far smaller than any distance that matters
+_OVERHANG = 1e-3  # only breaks ties: far smaller than any relevant distance
 
 
 def candidates(bundle: Pipeline, *, given: Floats | None = None, seed: int = 0) -> Floats:
-    """Scaled windows (window, value)."""
+    """Candidate scaled windows (window, value)."""
     schema, rng = bundle.schema, np.random.default_rng(seed)
     channels = list(product((0.0, 1.0), repeat=len(schema.channels)))[:64]
     flat = [np.tile(levels, schema.window) for levels in [*channels, (0.5,) * len(schema.channels)]]
@@ -32,18 +32,18 @@ def candidates(bundle: Pipeline, *, given: Floats | None = None, seed: int = 0) 
 
 
 def encode(bundle: Pipeline, windows: Floats) -> Floats:
-    """Codes of scaled windows (window, value), all at once, each an episode of its own where draws are held."""
+    """Codes of scaled windows (window, value), in one batch; each window is an episode of its own."""
     scaled = windows.reshape(len(windows), bundle.schema.window, len(bundle.schema.channels))
     return codes_of(bundle, scaled, np.ones(len(windows), dtype=np.int64))
 
 
 def encode_alone(bundle: Pipeline, windows: Floats) -> Floats:
-    """The same one by one, so that no other window can have a say in a code."""
+    """Codes of scaled windows, encoded one by one, so that no other window can affect them."""
     return np.concatenate([encode(bundle, windows[[number]]) for number in range(len(windows))])
 
 
 def pushed(bundle: Pipeline, windows: Floats, rng: np.random.Generator) -> Floats:
-    """For each goal and its opposite a window climbed to without gradients: finite differences, then random moves."""
+    """For each goal and its opposite, a window found by hill climbing: finite differences, then random moves."""
     seen = view(bundle.mechanism)
     directions = goals(reach(seen, encode(bundle, windows[:1])), rng)
     directions = np.concatenate([directions, -directions])
@@ -62,13 +62,13 @@ def pushed(bundle: Pipeline, windows: Floats, rng: np.random.Generator) -> Float
 
 
 def reach(seen: View, codes: Floats) -> Floats:
-    """Positions, and of equal ones those that clipping had to bring back farther: where it is missing, that shows."""
+    """Positions; ties go to windows whose codes are clipped further, which reveals a missing clip."""
     inside = seen.positions(codes)
     return inside if seen.overhang is None else np.asarray(inside + _OVERHANG * np.tanh(seen.overhang(codes)))
 
 
 def goals(positions: Floats, rng: np.random.Generator) -> Floats:
-    """Sign vectors: all where there are few, otherwise the equal ones and some at random."""
+    """Sign vectors: all if there are few, otherwise those of one sign and some random ones."""
     dim = positions.shape[1]
     if dim <= 5:
         return np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=dim - 1)])
@@ -104,7 +104,7 @@ class Pair:
 
 
 def farthest(bundle: Pipeline, windows: Floats, *, runs: int, seed: int = 0) -> Pair:
-    """Any two windows: of the candidates and what can be climbed to from them, the pair told apart best."""
+    """The pair of windows that differs most, among the candidates and windows climbed to from them."""
     seen, rng = view(bundle.mechanism), np.random.default_rng(seed)
     if seen.chances is not None:
         return _farthest_of_few(bundle, seen.chances, windows, runs=runs)
@@ -118,14 +118,14 @@ def farthest(bundle: Pipeline, windows: Floats, *, runs: int, seed: int = 0) -> 
 
 
 def _pair(bundle: Pipeline, first: Floats, second: Floats, *, found: str) -> Pair:
-    """Two windows, with what their codes allow as the pipe itself reads them: from units, where numbers are rounded."""
+    """A pair of windows, with the ε that their codes allow; codes are computed from units, as in a release."""
     samples = (in_units(bundle.schema, each).samples for each in (first, second))
     codes = np.concatenate([encode(bundle, bundle.schema.scale(each)) for each in samples])
     return Pair(first, second, found, view(bundle.mechanism).allowed(codes))
 
 
 def _farthest_of_few(bundle: Pipeline, chances: Floats, windows: Floats, *, runs: int) -> Pair:
-    """Of the codes that windows reach, the two that some output tells apart best, after so many runs."""
+    """The two codes, among those that windows reach, that some output distinguishes best after `runs` runs."""
     reached, where = np.unique(view(bundle.mechanism).taken(encode_alone(bundle, windows)), return_index=True)
     chances = chances[reached]
     most, least = chances.argmax(axis=0), chances.argmin(axis=0)

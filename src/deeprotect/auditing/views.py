@@ -1,4 +1,4 @@
-"""All that the audit asks of a mechanism, in one place: a new mechanism is attacked once it has a view here."""
+"""What the audit needs to know about each mechanism; a new mechanism is attacked once it has a view here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ _MOST_OUTPUTS = 2048
 class View:
     """A mechanism in the audit's terms.
 
-    `random_codes`: noisy codes to decode into candidates. `positions`: codes in units of their noise, where the L1
-    distance of two is the ε between them. `overhang`: how far clipping had to bring a code back, in the same units.
-    `chances` (code, output): where codes are few.
+    `random_codes`: noisy codes to decode into candidates. `positions`: codes in units of their noise, so that
+    the L1 distance of two is the ε between them. `overhang`: how far clipping moved a code, in the same units.
+    `chances` (code, output): probabilities, if codes are few.
     """
 
     random_codes: Callable[[np.random.Generator], Floats]
@@ -33,12 +33,12 @@ class View:
     chances: Floats | None = None
 
     def taken(self, codes: Floats) -> NDArray[np.int64]:
-        """Rows of `chances` for codes (n, 1), as the mechanism itself takes them."""
+        """Rows of `chances` for codes (n, 1), read as the mechanism reads them."""
         most = 0 if self.chances is None else len(self.chances) - 1
         return np.clip(np.rint(np.nan_to_num(codes[:, 0], nan=0.0)), 0, most).astype(np.int64)
 
     def allowed(self, codes: Floats) -> float:
-        """The ε between two codes: over all that is drawn from them, by the mechanism's own numbers."""
+        """The ε between two codes over all draws, from the mechanism's own numbers."""
         if self.chances is None:
             return float(np.abs(np.subtract(*self.positions(codes))).sum())
         first, second = self.chances[self.taken(codes)]

@@ -1,4 +1,4 @@
-"""What training hands to release: manifest, tensors, networks as layers, certificate, model card."""
+"""Bundles, which training hands to release: manifest, tensors, networks as layers, certificate, model card."""
 
 from deeprotect.bundle.bundle import Bundle
 

@@ -1,4 +1,4 @@
-"""In words: how much anyone reads of a release beyond the useful label. Cards, `train`, `verify` and pages print these.
+"""How much anyone reads of a release beyond the useful label, in words. Cards, `train`, `verify` and pages print them.
 
 docs/claims.md#what-leaves-beyond-the-useful-label
 """
@@ -17,14 +17,14 @@ _UNKNOWN = "How much else can be read was not counted: "
 
 
 class Excess(NamedTuple):
-    """How much more often than by guessing, estimated, and at most, where a bound is claimed."""
+    """How much more often anyone is right than by guessing: an estimate, and an upper bound if one is claimed."""
 
     mean: float
     end: float | None
 
     @property
     def words(self) -> str:
-        """`at most 9 percentage points`, or `about 4` where there is no bound; rounded up."""
+        """`at most 9 percentage points`, or `about 4 …` without a bound; rounded up."""
         return f"about {points(self.mean)}" if self.end is None else f"at most {points(self.end)}"
 
 
@@ -35,13 +35,13 @@ def points(share: float) -> str:
 
 
 def excess(bundle: Bundle, length: str = "draw") -> Excess | None:
-    """Of one draw, a minute or a whole recording; None where it was not counted."""
+    """The excess for one draw, a minute or a whole recording; None if it was not counted."""
     found = (bundle.certificate["beyond"] or {}).get(length)
     return None if found is None else Excess(found["mean"], found["at_most"])
 
 
 def sentence(bundle: Bundle) -> str:
-    """One that an officer can repeat."""
+    """A sentence that a data-protection officer can repeat."""
     found, useful = excess(bundle), quoted_all(bundle.policy.inferences.useful)
     if found is None:
         return f"{_UNKNOWN}{_why_not(bundle)}."
@@ -52,7 +52,7 @@ def sentence(bundle: Bundle) -> str:
 
 
 def readings(bundle: Bundle) -> Iterator[str]:
-    """Of each sensitive inference, then of anything else: by guessing, at most, and as measured."""
+    """Yields what is read of each sensitive inference, then of anything else: by guessing, at most, and as measured."""
     found, kept = excess(bundle), bundle.manifest.kept
     for result in bundle.manifest.results:
         for name, numbers in result.sensitive.items():
@@ -100,7 +100,7 @@ def _facts(found: Excess | None, bundle: Bundle, name: str, numbers: Any) -> Ite
 
 
 def of_longer(bundle: Bundle) -> Iterator[str]:
-    """What a minute and a whole recording tell."""
+    """Yields the excess for a minute and for a whole recording."""
     for length, words in (("minute", "A released minute"), ("recording", "A whole released recording")):
         found = excess(bundle, length)
         if found is not None:
@@ -108,7 +108,7 @@ def of_longer(bundle: Bundle) -> Iterator[str]:
 
 
 def assumed(bundle: Bundle) -> str:
-    """For verdicts: the bound of one draw with everything that no arithmetic can check; empty where there is none."""
+    """For verdicts: the bound for one draw, with what no arithmetic can check; empty if there is no bound."""
     found, counted = excess(bundle), bundle.certificate["beyond"]
     if found is None or found.end is None:
         return ""
@@ -124,7 +124,7 @@ def _useful(bundle: Bundle) -> str:
 
 
 def _one(bundle: Bundle) -> str:
-    """What one draw shows, or one slot of a script."""
+    """How long one draw, or one slot of a script, lasts, in words."""
     policy = bundle.policy
     seconds = float((policy.slot_windows or policy.hold.windows) * policy.stream.window_seconds)
     return "one released second" if seconds == 1 else f"{span(seconds)} of a release"
@@ -149,7 +149,7 @@ def _confidence(counted: Any) -> str:
 
 
 def _share(counted: Any) -> str:
-    """One misread draw counts τ."""
+    """The share of misread draws: one draw's excess divided by τ."""
     return f"{counted['draw']['mean'] / counted['tau']:.3f}" if counted["tau"] else "an unknown share"
 
 

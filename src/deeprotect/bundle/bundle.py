@@ -1,4 +1,4 @@
-"""The hand-over between training and release: a policy, two networks, a mechanism, and what is promised."""
+"""The bundle, which training hands to release: a policy, two networks, a mechanism, and the promise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from deeprotect.version import __version__
 
 @dataclass(frozen=True, repr=False)
 class Bundle:
-    """A protector that can leave training: numbers and layers, nothing that is run as a program.
+    """A protector as training exports it: numbers and layers, nothing that is executed.
 
     Examples:
         >>> from deeprotect.bundle import Bundle
@@ -56,7 +56,7 @@ class Bundle:
         made_with: dict[str, str],
         kept: Kept | None = None,
     ) -> Self:
-        """What training hands over, checked as a bundle from anywhere is."""
+        """Make a bundle from what training exports; it is checked as any bundle is."""
         tensors = TensorWriter()
         layers = {"encoder": encoder.to_json(tensors), "decoder": decoder.to_json(tensors)}
         files = {TENSORS: tensors.to_bytes()}
@@ -77,21 +77,21 @@ class Bundle:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """From a folder or a zip file; ε is derived again, and what does not hold is refused."""
+        """Load a folder or a zip file; ε is derived again, and a bundle that does not hold is refused."""
         return cls(*store.read(Path(path))).checked(str(path))
 
     def save(self, path: str | Path) -> None:
-        """A folder, or a zip file when the name ends in .zip."""
+        """Save as a folder, or as a zip file if the name ends in .zip."""
         store.write(Path(path), {store.MANIFEST: self.manifest.to_json(), **self.beside_manifest()})
 
     def beside_manifest(self) -> dict[str, bytes]:
-        """The tensors, and a card for people, which is made from the manifest and read by nothing."""
+        """The tensors, and a card for people, which is made from the manifest; no program reads it."""
         from deeprotect.bundle.card import card_page
 
         return {**self.files, store.CARD: card_page(self).encode()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds what a file does, and is refused for the same reasons."""
+        """Pickles as the content of the files, which is checked again on loading."""
         return _unpickled, (self.manifest.to_json(), self.files)
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Bundle:
 
     @cached_property
     def digest(self) -> str:
-        """One name for all that the manifest says, the hash of the tensors included."""
+        """The digest of the whole manifest, which includes the hash of the tensors."""
         return digest(self.manifest.model_dump(mode="json"))
 
     @cached_property
@@ -116,7 +116,7 @@ class Bundle:
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
-        """Of the mechanism's own numbers and the counts; the one in the manifest is only held against it."""
+        """The certificate, derived from the mechanism's numbers and the counts; the manifest's copy must agree."""
         return _certificate(self.mechanism, self.manifest.kept)
 
     @cached_property
@@ -124,11 +124,11 @@ class Bundle:
         return self.policy.hold
 
     def encode(self, private: Floats) -> Floats:
-        """Code (window, coordinate) of scaled windows (window, time, channel), or evidence, where draws are held."""
+        """Encodes scaled windows (window, time, channel) to codes (window, value), or evidence if draws are held."""
         return self._episodes.encode(private)
 
     def pool(self, evidence: Floats, counts: Counts) -> Floats:
-        """Codes of episodes of so many windows each."""
+        """Codes of episodes; `counts` are the windows of each."""
         return self._episodes.pool(evidence, counts)
 
     @cached_property
@@ -136,7 +136,7 @@ class Bundle:
         return EpisodeEncoder.of(self.encoder, self.hold, self.mechanism.scripts)
 
     def decode(self, noisy_code: Floats) -> Floats:
-        """Windows (window, time, channel) in units from noisy codes alone; what is no number is the range's middle."""
+        """Decodes noisy codes to windows (window, time, channel) in units; NaN becomes the middle of the range."""
         if self._public_windows is not None:
             index = noisy_code[:, 0].astype(np.int64)
             return self._public_windows.take(index, axis=1).transpose(1, 2, 0)
@@ -145,7 +145,7 @@ class Bundle:
 
     @cached_property
     def _public_windows(self) -> Floats | None:
-        """(channel, index, time) in units, for decoders that are a table: a column's samples lie together."""
+        """A channel's public windows (channel, index, time) in units, so that a column's samples are contiguous."""
         if not isinstance(self.decoder, OutputTable):
             return None
         return np.ascontiguousarray(self._in_units(self.decoder.windows).transpose(2, 0, 1))
@@ -170,7 +170,7 @@ class Bundle:
         return encoder, decoder
 
     def checked(self, where: str) -> Self:
-        """The bundle; parts that do not belong together are refused, even when each is whole."""
+        """Returns the bundle; refuses parts that do not belong together, even if each is intact."""
         try:
             consistency.check_promise(self.policy, self.mechanism)
             consistency.check_certificate(self.certificate, self.manifest.certificate)
@@ -185,7 +185,7 @@ class Bundle:
 
 
 def _certificate(mechanism: Mechanism, kept: Kept | None) -> dict[str, Any]:
-    """What the mechanism promises, and beside it what follows from the recordings that were kept aside."""
+    """The mechanism's certificate, with what follows from the recordings that were kept aside."""
     return mechanism.certificate() | {"beyond": None if kept is None else kept.derived(mechanism)}
 
 

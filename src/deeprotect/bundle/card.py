@@ -1,8 +1,8 @@
 """The model card: what may be inferred, what is promised, to whom, and what is not; in plain words, and as a page.
 
-It is always made from the manifest. The copy inside a bundle is for people who have only a browser: nothing reads it.
-Classes of a useful label are named where each was shown by several people, and stand as numbers otherwise: they may be
-people. Those of a sensitive label are never named.
+It is always made from the manifest. The copy inside a bundle is for people with only a browser; no program reads it.
+Classes of a useful label are named if several people showed each; otherwise they may be people, and are numbers.
+Classes of a sensitive label are never named.
 """
 
 import math
@@ -17,6 +17,7 @@ from typing import Any
 
 from deeprotect.bundle import beyond
 from deeprotect.bundle.bundle import Bundle
+from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.manifest import ClassRead, Measured
 from deeprotect.errors import quoted, quoted_all
 from deeprotect.policy.draft import FEWEST_COUNTED, UNBALANCED
@@ -27,7 +28,7 @@ from deeprotect.privacy.channel.discrete_channel import DiscreteChannel
 from deeprotect.privacy.events import shown
 from deeprotect.privacy.guarantees import Opening, opening, promise, span
 
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # tags and links, none of which is ours
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(")  # HTML tags and Markdown links, which a card never has
 _CHOSEN = {
     "chosen_for_expected_accuracy": "Chosen for the highest expected app accuracy",
     "chosen_for_expected_cost": "Chosen for the lowest expected cost of misreading",
@@ -38,8 +39,8 @@ _STRETCH = {
 }
 WORTH_IT = 0.05  # accuracy above chance below which a release is of little use
 WORTH_A_NUMBER = 0.9  # error as a share of the median's above which a release is of little use
-MOST_CLASSES = 12  # listed, those that are read worst
-FEW = 30  # windows of a class to learn from, fewer of which are too few to be read well
+MOST_CLASSES = 12  # classes that are listed: those with the lowest recall
+FEW = 30  # training windows of a class, below which it is hardly recognised
 _SYNTHETIC = "the output is synthetic, and every window is drawn from a public list."
 _NOISY = "the output is noisy and made from few numbers."
 _READERS = {
@@ -59,7 +60,7 @@ _ERRORS = {
 
 @dataclass(frozen=True)
 class CardSection:
-    """Lines under a heading; a line that starts with two blanks belongs to the one before."""
+    """Lines under a heading; a line that starts with two spaces belongs to the line before it."""
 
     title: str
     lines: tuple[str, ...]
@@ -67,7 +68,7 @@ class CardSection:
 
 @dataclass(frozen=True)
 class Card:
-    """What a card says, for whatever it is printed on."""
+    """The content of a card, independent of its format."""
 
     title: str
     opening: Opening
@@ -77,12 +78,12 @@ class Card:
 
     @property
     def paragraphs(self) -> tuple[str, ...]:
-        """What an app reads, what anyone reads of anything else, what is promised, and what is not, which is last."""
+        """What an app reads, what anyone reads of anything else, what is promised, and last what is not covered."""
         return tuple(each for each in (self.reads, self.beyond, *self.opening) if each)
 
 
 def card(bundle: Bundle) -> str:
-    """Markdown that a privacy officer can read."""
+    """The card as Markdown."""
     found = card_of(bundle)
     lines = [f"# {found.title}", *(line for paragraph in found.paragraphs for line in ("", paragraph))]
     for section in found.sections:
@@ -128,12 +129,12 @@ def _use(bundle: Bundle) -> Iterator[str]:
 
 
 def _said(note: str | None) -> str:
-    """Whose words it is in, for nothing is known of whether they are true."""
+    """Quotes a note as the bundle's own words: nothing can check whether it is true."""
     return f"the bundle says: {quoted(note, LONGEST_NOTE)}" if note else ""
 
 
 def _promised(bundle: Bundle) -> Iterator[str]:
-    """The same as in the opening, to the letter."""
+    """The promise in full."""
     event, certificate = bundle.mechanism.event, bundle.certificate
     small_print = promise(event.guarantee, sensitive=event.inferences, per=event.per)
     yield f"{event}. ε is the natural logarithm of the factor; {_STRETCH[event.per]}."
@@ -149,7 +150,7 @@ def _promised(bundle: Bundle) -> Iterator[str]:
 
 
 def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
-    """What a promise rests on, where it rests on more than arithmetic."""
+    """What the promise assumes, if it rests on more than arithmetic."""
     if certificate.get("codes_without_noise"):
         yield f"Noise: {certificate['noise']}."
     if certificate["guarantee"] != "ldp" and certificate["ldp_epsilon"] is None:
@@ -162,7 +163,7 @@ def _evidence(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _adds_up(bundle: Bundle) -> Iterator[str]:
-    """Of several draws together: ε, and what anybody reads beyond the useful label."""
+    """ε of several draws together, and what anyone reads of them beyond the useful label."""
     event, seconds = bundle.mechanism.event, bundle.policy.seconds_per_draw
     for name, length in (("an hour", 3600), ("a day", 86400)):
         draws = math.ceil(length / seconds)
@@ -172,7 +173,7 @@ def _adds_up(bundle: Bundle) -> Iterator[str]:
 
 
 def _open() -> Iterator[str]:
-    """What leaves as it is."""
+    """What is released unchanged."""
     yield (
         "Recordings leave as 1, 2, … unless --keep-names is given. Time stamps pass through, or count from 0 with "
         "--relative-time. The number of rows, and that data was released, are not hidden."
@@ -180,7 +181,7 @@ def _open() -> Iterator[str]:
 
 
 def _still_read(bundle: Bundle) -> Iterator[str]:
-    """A sentence for each useful inference, of the windows that training held out."""
+    """A sentence for each useful inference, about windows that training held out."""
     numeric = bundle.policy.inferences.numeric
     for name, found in (each for result in bundle.manifest.results for each in result.useful.items()):
         if name in numeric and {"error", "error_clean"} <= found.keys():
@@ -199,7 +200,7 @@ def _still_read(bundle: Bundle) -> Iterator[str]:
 
 
 def measured(bundle: Bundle) -> Iterator[str]:
-    """What an app still reads, and what anybody reads of anything else: by guessing, at most, and as measured."""
+    """What an app still reads, and what anyone reads of anything else: by guessing, at most, and as measured."""
     if is_quick(bundle.policy):
         yield f"Quick training, at most {bundle.policy.training.max_epochs} epochs: train at length before use."
     if only := constant(bundle):
@@ -208,7 +209,7 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield from _useful(result, bundle)
     yield from beyond.readings(bundle)
     for result in bundle.manifest.results:
-        yield from new_people(result, bundle.policy)
+        yield from new_people(result, bundle.policy, kept=bundle.manifest.kept)
     if any(result.sensitive for result in bundle.manifest.results):
         yield "Apps and attackers are forests on features of windows; attackers learn from released ones, with labels."
         yield "`deeprotect evaluate --bundle` also runs stronger attackers."
@@ -216,8 +217,8 @@ def measured(bundle: Bundle) -> Iterator[str]:
         yield "No attacker was run in training; `deeprotect evaluate --bundle` runs several."
 
 
-def new_people(result: Measured, policy: Policy) -> Iterator[str]:
-    """The same apps and attackers on people who were kept aside from training; or why that was not measured."""
+def new_people(result: Measured, policy: Policy, *, kept: Kept | None = None) -> Iterator[str]:
+    """What the apps and attackers read of people who were kept aside from training, or why that was not measured."""
     unseen, inferences, people = result.unseen, policy.inferences, policy.training.people
     if unseen is None:
         known = (*inferences.useful, *inferences.sensitive)
@@ -227,6 +228,8 @@ def new_people(result: Measured, policy: Policy) -> Iterator[str]:
         elif named in known:
             column = quoted(named)
             why = f"it has learnt from everybody; `deeprotect evaluate --strangers` with {column} trains without some"
+        elif kept is not None and kept.of == "people":
+            why = "it was made before training measured that; train again"
         else:
             why = "there were too few people to keep some of them aside"
         yield f"New people, whom the protector has never met: not measured, because {why}."
@@ -297,7 +300,7 @@ def _recall(each: ClassRead) -> str:
 
 
 def _advice(name: str, numbers: Mapping[Any, float], classes: Sequence[ClassRead], policy: Policy) -> str:
-    """What would help, where a release is of little use: that depends on what stands in the way."""
+    """Advice for a release that is of little use, depending on the cause."""
     tested = [each for each in classes if each.tested]
     if "app_balanced" in numbers and "clean_balanced" in numbers and tested:
         before, after, chance = numbers["clean_balanced"], numbers["app_balanced"], 1 / len(tested)
@@ -323,7 +326,7 @@ def _unbalanced(classes: Sequence[ClassRead]) -> bool:
 
 
 def constant(bundle: Bundle) -> str:
-    """Said wherever a protector is made or used whose output is always the same; empty for others."""
+    """A warning for a protector whose output is always the same, printed wherever it is made or used; else empty."""
     mechanism = bundle.mechanism
     if not isinstance(mechanism, DiscreteChannel) or mechanism.only_output is None:
         return ""
@@ -364,7 +367,7 @@ def _work(bundle: Bundle) -> Iterator[str]:
 
 
 def _drawn(bundle: Bundle) -> str:
-    """What one draw is for, where it is for several windows."""
+    """What one draw covers, if it covers several windows."""
     episode = f"an episode of {bundle.hold.windows} windows ({span(bundle.policy.seconds_per_draw)})"
     scripts, slot = bundle.mechanism.scripts, bundle.policy.privacy.slots
     if scripts is None:
@@ -396,14 +399,14 @@ $sections
 
 
 def card_page(bundle: Bundle) -> str:
-    """The same words as `describe` prints."""
+    """The card as a page, with the words that `describe` prints."""
     folder = resources.files("deeprotect.bundle")
     page, style = ((folder / name).read_text(encoding="utf-8") for name in ("card.html", "card.css"))
     return _filled(page, bundle, paragraph='<p class="opening">{}</p>', style=style)
 
 
 def card_fragment(bundle: Bundle) -> str:
-    """The same for a notebook, in its own style: the opening, the rest folded away."""
+    """The card for a notebook, in the notebook's style: the opening, with the rest folded away."""
     return _filled(_FRAGMENT, bundle, paragraph="<p>{}</p>")
 
 
@@ -432,6 +435,6 @@ def _section(section: CardSection) -> Iterator[str]:
 
 
 def _term(line: str) -> str:
-    """What stands before a colon at the beginning, if it is short, is what the line is about."""
+    """Prints the short head of a line, up to its colon, in bold."""
     head, colon, rest = line.partition(": ")
     return f"<b>{escape(head)}:</b> {escape(rest)}" if colon and len(head) < 32 and "“" not in head else escape(line)

@@ -1,4 +1,4 @@
-"""Whether the parts of a bundle belong together: policy, mechanism, certificate, networks."""
+"""Checks that the parts of a bundle belong together: policy, mechanism, certificate, networks."""
 
 import math
 from typing import Any
@@ -13,7 +13,7 @@ from deeprotect.privacy.mechanisms.mechanism import Mechanism
 
 Decoder = Network | OutputTable
 MOST_NUMBERS = 1 << 12
-"""Scores or features of a window, where it has fewer values itself: those of a whole batch are held in memory."""
+"""The most scores or features of a window with fewer values than that: those of a whole batch are held in memory."""
 
 
 def check_promise(policy: Policy, mechanism: Mechanism) -> None:
@@ -34,7 +34,7 @@ def check_promise(policy: Policy, mechanism: Mechanism) -> None:
 
 
 def _check_scripts(policy: Policy, mechanism: Mechanism) -> None:
-    """Refuse scripts that are not the policy's: one draw would then be for less than it says."""
+    """Refuse scripts that are not the policy's: one draw would then cover less than the policy says."""
     slot, scripts = policy.slot_windows, mechanism.scripts
     if (slot is None) != (scripts is None):
         raise BundleError(f"the policy asks for {'no ' if slot is None else ''}scripts, and the mechanism does not")
@@ -78,7 +78,7 @@ def check_certificate(derived: dict[str, Any], stored: dict[str, Any]) -> None:
 
 
 def _same(derived: Any, stored: Any) -> bool:
-    """Equal, floats within 1e-9: the solver and the libraries behind a sum differ between machines."""
+    """Whether two values are equal, floats within 1e-9: solvers and sums differ between machines."""
     if isinstance(derived, float) and isinstance(stored, int | float):
         return math.isclose(derived, stored, rel_tol=1e-9)
     if isinstance(derived, list) and isinstance(stored, list):
@@ -89,9 +89,9 @@ def _same(derived: Any, stored: Any) -> bool:
 
 
 def check_erased(encoder: Network) -> str:
-    """Refuse an encoder in which anything sees a window before its directions are erased; what was found.
+    """Refuse an encoder in which anything sees a window before its directions are erased; returns what was found.
 
-    A chain branches off only inside its layers, so what comes first comes before every branch.
+    A chain branches only inside its layers, so its first layer comes before every branch.
     """
     first = encoder.layers[0] if encoder.layers else None
     if not isinstance(first, Erase):
@@ -103,7 +103,7 @@ def check_erased(encoder: Network) -> str:
 
 
 def check_shapes(mechanism: Mechanism, encoder: Network, decoder: Decoder, *, dim: int) -> str:
-    """Refuse networks that do not fit the windows or the mechanism; what was found."""
+    """Refuse networks that do not fit the windows or the mechanism; returns what was found."""
     code = mechanism.dim
     shapes = (encoder.inputs, encoder.outputs, decoder.inputs, decoder.outputs)
     if shapes != (dim, code, code, dim):

@@ -1,4 +1,4 @@
-"""What was counted on recordings kept aside, and what follows from it: how much anyone reads beyond the useful label.
+"""Counts on recordings kept aside, and what follows from them: how much anyone reads beyond the useful label.
 
 docs/claims.md#what-leaves-beyond-the-useful-label
 """
@@ -25,11 +25,11 @@ ASSUMES = (
 
 
 class Kept(BaseModel):
-    """Recordings, or people, that training kept aside, and how many of them have which mean excess.
+    """Histograms of the mean excess over recordings, or people, that training kept aside.
 
-    `counts` are of stretches of so many `slots`, 0 for whole recordings; "labelled" are single draws that have a useful
-    label, where some have none and count as misread; `classes` are single draws of each useful class with
-    enough of them; `blind` is how often a sensitive inference is guessed from true useful labels alone.
+    `counts` are histograms for stretches of `slots` slots (0: whole recordings). "labelled" are single draws with a
+    useful label, if others have none and count as misread. `classes` are single draws of each useful class that enough
+    recordings have. `blind` is the accuracy of guessing a sensitive inference from true useful labels alone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
@@ -40,7 +40,7 @@ class Kept(BaseModel):
     blind: Annotated[dict[str, dict[Length, Share]], Field(max_length=MOST_SECRETS)]
 
     def derived(self, mechanism: Mechanism) -> dict[str, Any]:
-        """Everything that follows, for the certificate: worked out again whenever a bundle is read."""
+        """The entries of the certificate, derived again whenever a bundle is loaded."""
         tau = apart(mechanism)
         if tau is None:
             raise BundleError("recordings were counted for a mechanism without codes; train again")
@@ -68,14 +68,14 @@ class Kept(BaseModel):
         }
 
     def _check_possible(self, found: Excess, tau: Fraction, *, slots: int) -> None:
-        """No mean is larger than all draws misread would make it: counts that are belong to another mechanism."""
+        """Refuse means larger than if all draws were misread: such counts belong to another mechanism."""
         if slots:
             highest = Excess.of([Fraction(int(excesses(tau, min(slots, 1 << 12))[-1]), 1 << 30)] * needed())
             if any(found.counts[highest.counts.index(needed()) + 1 :]):
                 raise BundleError("the recordings kept aside were counted for another mechanism; train again")
 
     def _of_any_mix(self, classes: list[Excess], mechanism: Mechanism) -> float | None:
-        """Of one draw, whatever useful classes people's days are made of; None where some were hardly recorded."""
+        """The bound for one draw in any mix of useful classes; None if some class has too few recordings."""
         ends = [each.end for each in classes if each.end is not None]
         codes = len(getattr(mechanism, "outputs", ()))
         return float(max(ends)) if ends and len(ends) >= codes else None

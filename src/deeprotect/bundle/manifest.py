@@ -29,13 +29,13 @@ Version = Annotated[
 ]
 Package = Literal["deeprotect", "card", "torch", "scikit-learn", "numpy"]
 CARD_WORDING = "6"
-"""Said in the manifest, which may be signed: where it says another, this version did not write the card."""
+"""The version of the card's wording, stored in the manifest: if it differs, another version wrote the card."""
 Name = Literal["channel", "laplace", "paper", "baseline"]
 Learnt = Literal["none", "code book", "Autoencoder", "PaperAutoencoder", "PCA"]
 MOST_RESULTS = 8
 ENROLLED = "enrolled"
 EXACT = "exact"
-"""Of a certificate: the one place where true or false stands. To Python, true is 1 wherever a number is due."""
+"""The only field of a certificate that is true or false. Elsewhere Python would take true for the number 1."""
 
 
 class FileDigest(BaseModel):
@@ -51,7 +51,7 @@ class FileDigest(BaseModel):
 
 
 class TrainingRecord(BaseModel):
-    """Which data the protector was learnt from; `fingerprint` is a hash of the table's training columns."""
+    """The training data; `fingerprint` is a hash of the table's training columns."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     fingerprint: Hash
@@ -62,9 +62,9 @@ class TrainingRecord(BaseModel):
 
 
 class ClassRead(BaseModel):
-    """How often an app reads one class of a useful label right, None where no window tests it.
+    """An app's recall of one class of a useful label; None if no window tests it.
 
-    `name` is the class, or its number where classes may be people; a class whose `code` is "none" leaves as another.
+    `name` is the class, or its number if classes may be people; a class whose `code` is "none" is released as another.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
@@ -80,11 +80,11 @@ Reading = Literal["clean", "app", "app_cost", "chance", "clean_balanced", "app_b
 Error = Literal["error", "error_clean", "error_median", "error_coder", "error_limit"]
 UsefulRead = dict[Reading | Error, Share]
 SensitiveRead = dict[Literal["raw", "adaptive", "chance", "recording", "recording_raw"], Share]
-"""`recording`: from all held-out windows of a recording together."""
+"""Accuracy; `recording` uses all held-out windows of a recording together."""
 
 
 class Unseen(BaseModel):
-    """The same apps and attackers on people of whom the protector has learnt nothing."""
+    """What the apps and attackers read of people whom the protector has not learnt from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
     people: Count
@@ -95,7 +95,7 @@ class Unseen(BaseModel):
 class Measured(BaseModel):
     """What an unchanged app and a retrained attacker read of held-out windows, as the bundle's maker says.
 
-    Errors are mean absolute ones of an inference that is a number, as shares of its range.
+    Errors are mean absolute errors of a numeric inference, as shares of its range.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
@@ -110,12 +110,12 @@ class Measured(BaseModel):
 
     @model_serializer(mode="wrap")
     def _stated(self, stated: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what was not measured, so that a bundle from before keeps its digest."""
+        """Leaves out `unseen` if it was not measured, so that earlier bundles keep their digest."""
         return {key: value for key, value in stated(self).items() if key != "unseen" or value is not None}
 
 
 class FeatureExtractorRecord(BaseModel):
-    """What was learnt: its name, why it was chosen where the policy left the choice, and its parameters."""
+    """The feature extractor: its name, why it was chosen if the policy left the choice, and its parameters."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
     name: Learnt
@@ -124,12 +124,12 @@ class FeatureExtractorRecord(BaseModel):
 
     @property
     def unmeasured(self) -> Json:
-        """What was learnt, without figures that were expected of another ε, hold or coder."""
+        """The record without figures that were estimated for another ε, hold or coder."""
         return {name: value for name, value in self.model_dump().items() if "expected" not in name}
 
     @property
     def enrolled_windows(self) -> int:
-        """From how many windows of one person the coder's head was learnt; 0 where it is nobody's own."""
+        """The number of one person's windows that the coder's head was learnt from; 0 if it was not enrolled."""
         windows = (self.model_extra or {}).get(ENROLLED, 0)
         return windows if type(windows) is int and 0 <= windows < 1 << 53 else 0
 
@@ -137,8 +137,8 @@ class FeatureExtractorRecord(BaseModel):
 class Manifest(BaseModel):
     """Policy, mechanism, certificate and layers as plain numbers, and the hash of the tensors beside them.
 
-    `decoder` is a list of layers, or for a channel the table of its public windows. `kept` is what was counted on
-    recordings kept aside, None where there were none to spare, or where the mechanism has no codes.
+    `decoder` is a list of layers, or for a channel the table of its public windows. `kept` are counts on recordings
+    kept aside; None if there were too few recordings, or if the mechanism has no codes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -158,13 +158,13 @@ class Manifest(BaseModel):
     files: dict[str, FileDigest]
 
     def to_json(self) -> bytes:
-        """Text for people, closed with a digest of the whole."""
+        """Readable JSON, with a digest of the rest."""
         body = self.model_dump(mode="json")
         return json.dumps({**body, "digest": digest(body)}, indent=1, ensure_ascii=False).encode() + b"\n"
 
     @classmethod
     def from_json(cls, content: bytes, *, where: str) -> Self:
-        """Refuse what is foreign, of another version, incomplete or altered, in this order, with the reason."""
+        """Refuses, in this order, foreign, older or newer, incomplete and altered manifests, with the reason."""
         body, intact = read_body(content, where=where)
         if not intact:
             raise BundleError(f"{where}: manifest.json was altered after the bundle was made; get a fresh copy")
@@ -172,7 +172,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def of(cls, body: Json, *, where: str) -> Self:
-        """Refuse what is incomplete, and every word that is not one of ours where one is due."""
+        """Refuses incomplete manifests, and unknown values where only known ones are allowed."""
         try:
             return cls.model_validate(body)
         except ValidationError as error:
@@ -182,7 +182,7 @@ class Manifest(BaseModel):
 
 
 def read_body(content: bytes, *, where: str) -> tuple[Json, bool]:
-    """What the manifest says, bounded and of our version, and whether its digest is the one of just that."""
+    """The checked body of a manifest of this version, and whether its digest is right."""
     body = _object(content, where)
     if body.get("format") != FORMAT:
         raise BundleError(f"{where}: not a DEEProtect bundle (manifest.json has no format '{FORMAT}')")
@@ -198,7 +198,7 @@ def digest(body: Json) -> str:
 
 
 def _shown(part: int | str) -> str:
-    """A key on the way to a mistake: ours as it is, one of the bundle's own in quotes."""
+    """A key in the path to a mistake: known keys as they are, the bundle's own in quotes."""
     return str(part) if isinstance(part, int) or _KEY.fullmatch(part) else quoted(part)
 
 
@@ -214,8 +214,8 @@ def _check_version(version: Any, where: str) -> None:
 
 
 def _check_values(value: Any, where: str, *, key: str = "", depth: int = 0) -> None:
-    """Names are printed: one with line breaks or escapes in it could write a verdict of its own. Numbers are computed
-    with, and nesting is walked: none of them may be beyond what everything that reads a manifest can hold."""
+    """Refuses texts that could print a verdict of their own (line breaks, escapes), and numbers and nesting that could
+    make any reader of the manifest fail."""
     if depth > DEEPEST_NESTING:
         raise BundleError(f"{where}: manifest.json is nested deeper than {DEEPEST_NESTING}; refused")
     if isinstance(value, dict):
@@ -236,7 +236,7 @@ def _check_values(value: Any, where: str, *, key: str = "", depth: int = 0) -> N
 
 
 def _harmless(text: str, key: str) -> bool:
-    """Rows of a channel's integers are longer than any name, and are not printed."""
+    """Whether a text is safe to print. Rows of a channel's integers may be longer; they are not printed."""
     if key == "weights" and _NUMBERS.fullmatch(text):
         return True
     return text.isprintable() and len(text) <= LONGEST_TEXT
@@ -244,7 +244,7 @@ def _harmless(text: str, key: str) -> bool:
 
 def _object(content: bytes, where: str) -> Json:
     try:
-        # Text, for of bytes `loads` would guess the encoding.
+        # Decoded first: `loads` would guess the encoding of bytes.
         body = json.loads(content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise BundleError(f"{where}: manifest.json is not valid JSON; get a fresh copy of the bundle") from None
@@ -254,7 +254,7 @@ def _object(content: bytes, where: str) -> Json:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    """Readers differ in which of two equal keys they take; a promise must not depend on the reader."""
+    """Refuses duplicate keys: readers differ in which one they take, and a promise must not depend on that."""
     body = dict(pairs)
     if len(body) < len(pairs):
         raise ValueError("a key stands twice")

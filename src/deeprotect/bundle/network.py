@@ -1,7 +1,7 @@
 """The networks of a bundle: lists of layers in exact arithmetic, run by plain numpy, or a table of public windows.
 
-Windows of one episode share a draw and nothing with those of another: each sum is over one episode alone, and exact.
-Where the code is a script, sums are over slots, and the script is chosen that they speak for most.
+Windows of one episode share a draw, and nothing with other episodes: each sum is exact and over one episode alone.
+If the code is a script, sums are over slots, and the script with the largest total support is chosen.
 """
 
 from collections.abc import Callable
@@ -26,19 +26,19 @@ from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 
 CACHED_WORK = 40 << 20
-"""Multiplications for a block of rows, about: with many more, blocks leave the processor's caches."""
+"""Multiplications for a block of rows, roughly: much larger blocks do not fit the processor's caches."""
 MOST_ROWS = 512
 LARGE_BYTES = 31 << 20
-"""Below the 32 MiB from which on glibc learns nothing; never written to, so it takes no memory."""
+"""Below 32 MiB, glibc's limit for raising its threshold; never written to, so it takes no memory."""
 STEPS = 1 << 15
-"""Of the public range, as fine as most sensors are."""
+"""Steps of the public range, as fine as most sensors."""
 GRID = 2.0**-24
-"""Of features and samples that are averaged: so many windows as are less than 2^28 add up exactly."""
+"""The grid of features and samples that are averaged: sums below 2^28 are exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Rows (row, inputs) to rows (row, outputs); without layers, the rows themselves.
+    """Maps rows (row, inputs) to rows (row, outputs); without layers, it is the identity.
 
     A row's result is a function of that row: no sum in it is ever rounded. docs/claims.md#exact-networks
     """
@@ -51,12 +51,12 @@ class Network:
 
     @cached_property
     def _prepared(self) -> Prepared:
-        with np.errstate(all="ignore"):  # a bound that is no number is refused
+        with np.errstate(all="ignore"):  # a bound that is NaN is refused
             return prepare(self.layers, Bounds.anything(self.inputs))
 
     @property
     def bounds(self) -> Bounds:
-        """What a row of the result can be."""
+        """The bounds of a row of the result."""
         return self._prepared.bounds
 
     @cached_property
@@ -65,13 +65,13 @@ class Network:
 
     @cached_property
     def _block(self) -> int:
-        """About so many rows at a time."""
+        """Rows per block, roughly."""
         return max(1, min(MOST_ROWS, CACHED_WORK // max(1, self.bounds.footprint.spent)))
 
     def __call__(self, rows: Floats) -> Floats:
-        """Of rows (row, inputs), or (row, time, channel) as they lie.
+        """Runs the network on rows (row, inputs) or (row, time, channel).
 
-        Total in its input: no number makes it fail, so that success says nothing about the data.
+        No number makes it fail, so success reveals nothing about the data.
         """
         if not self.layers:
             return rows.reshape(len(rows), self.inputs)
@@ -90,7 +90,7 @@ class Network:
         return result
 
     def _borders(self, count: int) -> list[int]:
-        """Of blocks of about one size: a short last one would take nearly as long as a whole one."""
+        """Borders of blocks of about equal size: a short last one would take nearly as long as a full one."""
         blocks = round(count / self._block) or min(count, 1)
         return [count * place // blocks for place in range(blocks + 1)] if blocks else []
 
@@ -142,8 +142,8 @@ def one_thread() -> AbstractContextManager[None]:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Once: until glibc has seen a large array freed, it hands memory back as soon as it is free, and every block asks
-    for its pages anew (mallopt(3), dynamic mmap threshold): a twentieth to a sixth of a release."""
+    """Frees a large array once, so that glibc keeps freed memory (mallopt(3), dynamic mmap threshold). Otherwise every
+    block would get new pages, which takes a twentieth to a sixth of a release."""
     np.empty(LARGE_BYTES, np.uint8)
 
 
@@ -169,7 +169,7 @@ def _threads_of(library: Any) -> tuple[_GetThreads, _SetThreads]:
 
 @dataclass(frozen=True, eq=False)
 class OutputTable:
-    """Released indices (row, 1) to scaled windows (row, value); steps is (index, value), 0 to STEPS."""
+    """Maps released indices (row, 1) to scaled windows (row, value); `steps` is (index, value), 0 to STEPS."""
 
     steps: Integers
     inputs = 1
@@ -180,12 +180,12 @@ class OutputTable:
 
     @classmethod
     def of(cls, windows: Floats) -> Self:
-        """Windows (index, value) in [0, 1], on the nearest steps."""
+        """Rounds windows (index, value) in [0, 1] to the nearest steps."""
         return cls(np.rint(windows * STEPS).astype(np.int32))
 
     @property
     def windows(self) -> Floats:
-        """(index, value), in [0, 1]."""
+        """The windows (index, value), in [0, 1]."""
         return self.steps / STEPS
 
     @property
@@ -205,11 +205,11 @@ class OutputTable:
 
 @dataclass(frozen=True, eq=False)
 class EpisodeEncoder:
-    """Rows to evidence, evidence of several windows to the code of their episode.
+    """Maps rows to evidence, and the evidence of several windows to the code of their episode.
 
-    An encoder that ends in a decision gives scores, and decides on their sum: what log-probabilities have beyond
-    scores is common to all classes. The mean of any other's rows is the code itself. A `single` window is an episode of
-    its own, and the encoder's row is its code.
+    An encoder that ends in a decision gives scores, and decides on their sum: log-probabilities differ from scores by
+    a term common to all classes. For any other encoder, the code is the mean of its rows. A `single` window is an
+    episode of its own, and the encoder's row is its code.
     """
 
     evidence: Network
@@ -225,25 +225,25 @@ class EpisodeEncoder:
         return cls(Network(encoder.layers[:-1], encoder.inputs), last, scripts=scripts)
 
     def encode(self, rows: Floats) -> Floats:
-        """Evidence (row, value), row by row."""
+        """Computes evidence (row, value), row by row."""
         rows = self.evidence(rows)
         return rows if self.single or self.decision is not None else np.rint(rows / GRID) * GRID
 
     def pool(self, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
-        """Codes (episode, value) of episodes of so many neighbouring rows each; every count is at least 1."""
+        """Computes codes (episode, value) of episodes of `counts` neighbouring rows each; every count is at least 1."""
         if self.single:
             return evidence
         if self.scripts is not None and self.decision is not None:
             return self._script(self.scripts, self.decision, evidence, counts)
         sums = np.add.reduceat(evidence, np.cumsum(counts) - counts)
         if self.decision is None:
-            with np.errstate(all="ignore"):  # total in its input, as networks are
+            with np.errstate(all="ignore"):  # no number makes it fail
                 return sums / counts[:, None]
         return self.decision.decide(sums.T)[:, None].astype(np.float64)
 
     @staticmethod
     def _script(scripts: Scripts, decision: Argmax, evidence: Floats, counts: NDArray[np.int64]) -> Floats:
-        """A short episode says nothing of its last slots."""
+        """Codes of scripts; a short episode has no evidence for its last slots."""
         slots, first = -(-counts // scripts.windows), np.cumsum(counts) - counts
         which = np.repeat(np.arange(len(counts)), slots)
         slot = np.arange(len(which)) - np.repeat(np.cumsum(slots) - slots, slots)

@@ -1,7 +1,7 @@
 """Ed25519 signatures over a bundle's manifest, and through its hashes over every file; needs the `sign` extra.
 
 Keys are PEM files: `openssl genpkey -algorithm ed25519 -out key.pem` makes one, and
-`openssl pkey -in key.pem -pubout -out public.pem` the half that goes to whoever checks.
+`openssl pkey -in key.pem -pubout -out public.pem` the public half.
 """
 
 from collections.abc import Callable
@@ -57,20 +57,20 @@ def save(bundle: Bundle, path: str | Path, *, key: Any) -> None:
 
 
 def load(path: str | Path, *, key: Any) -> Bundle:
-    """The bundle, refused unless its manifest is signed by the owner of the public key."""
+    """Loads a bundle; refuses one whose manifest is not signed by the owner of the public key."""
     manifest = file_of(Path(path), MANIFEST)
     reason = fault(manifest, signature(path), key=key)
     if reason:
         raise BundleError(f"{path}: {reason}")
     bundle = Bundle.load(path)
-    # Read twice: what was signed must be what was loaded.
+    # Read twice: the signed manifest must be the loaded one.
     if Manifest.from_json(manifest, where=str(path)) != bundle.manifest:
         raise BundleError(f"{path}: changed while it was read; try again")
     return bundle
 
 
 def signature(path: str | Path) -> bytes | None:
-    """The bundle's signature, None where it has none."""
+    """The bundle's signature; None if it has none."""
     try:
         return file_of(Path(path), SIGNATURE)
     except BundleError:
@@ -78,7 +78,7 @@ def signature(path: str | Path) -> bytes | None:
 
 
 def fault(manifest: bytes, signed: bytes | None, *, key: Any) -> str | None:
-    """Why the signature does not stand, None when it does."""
+    """Why the signature is invalid; None if it is valid."""
     from cryptography.exceptions import InvalidSignature
 
     if signed is None:

@@ -1,4 +1,4 @@
-"""Bundles on disk: a folder or a zip file, written whole or not at all, read with every size and hash checked."""
+"""Bundles on disk, as a folder or a zip file: written atomically, and read with every size and hash checked."""
 
 import os
 import stat
@@ -19,18 +19,18 @@ MANIFEST = "manifest.json"
 CARD = "card.html"
 OURS = {MANIFEST, TENSORS, CARD, "manifest.sig"}
 LARGEST_FILE = 1 << 26
-"""64 MB: a file of more is not one of ours, whatever it says."""
+"""64 MB; larger files are refused."""
 LARGEST_MANIFEST = 1 << 23
-"""8 MB: the room that text takes once it is read is many times its own."""
+"""8 MB; parsed text takes many times its size."""
 MOST_FILES, LONGEST_LIST = 64, 1 << 16
-"""Of a zip file: files, and bytes of their list."""
+"""The most files of a zip file, and bytes of their list."""
 _LINK = "{}: {} is a symbolic link, not a regular file; copy the bundle with its links followed (cp -rL)"
-_LOCATOR = 20  # bytes before that record, where the list of a larger zip is
+_LOCATOR = 20  # bytes before the last record, which locate the list of a ZIP64 file
 _END = struct.Struct("<4s3H H2IH")  # the last record of a zip file: files, bytes of their list, where it begins
 
 
 def write(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files under a temporary name, then move them to `path`; a bundle that is there is replaced."""
+    """Write all files under a temporary name, then move them to `path`; an existing bundle is replaced."""
     refuse_place(path)
     if path.suffix == ".zip":
         with whole_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -43,7 +43,7 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def refuse_place(path: Path) -> None:
-    """A place where no bundle can be written: nothing is removed that we did not write."""
+    """Refuse a path where no bundle can be written: only bundles are ever replaced."""
     if not path.name or path.name == "..":
         raise BundleError(f"{path}: it is a folder in use; give the name of a new one in it")
     if not path.parent.is_dir():
@@ -55,7 +55,7 @@ def refuse_place(path: Path) -> None:
 
 
 def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest and the file of tensors, which must have the size and the hash that the manifest says."""
+    """The manifest, and the tensors, which must have the size and hash in the manifest."""
     manifest = Manifest.from_json(file_of(path, MANIFEST), where=str(path))
     if ready.digest_of(ready.place_of(path)) not in (None, digest(manifest.model_dump(mode="json"))):
         raise BundleError(f"{path}: not the protector that came with this version; install deeprotect again")
@@ -65,23 +65,23 @@ def read(path: Path) -> tuple[Manifest, dict[str, bytes]]:
 
 
 def check_hashes(files: Mapping[str, bytes], manifest: Manifest, *, where: str) -> None:
-    """The files that the manifest names, no more and no less, as they were when it was written."""
+    """Refuse files other than those that the manifest names, and files with another hash."""
     for name in {*files, *manifest.files}:
         if name not in files or manifest.files.get(name) != FileDigest.of(files[name]):
             raise BundleError(f"{where}: {name} was altered or truncated (its hash differs); get a fresh copy")
 
 
 def files_of(path: Path, manifest: Manifest) -> dict[str, bytes]:
-    """The files beside the manifest, of the sizes that it says; there is one."""
+    """The file next to the manifest, which must have the size in the manifest."""
     if set(manifest.files) != {TENSORS}:
         raise BundleError(f"{path}: a bundle has one file beside its manifest, {TENSORS}; get a fresh copy")
     return {TENSORS: file_of(path, TENSORS, size=manifest.files[TENSORS].size)}
 
 
 def file_of(path: Path, name: str, *, size: int | None = None) -> bytes:
-    """One file; with `size`, only if it has that many bytes. Sizes are looked at before anything is read.
+    """One file; with `size`, only if it has that many bytes. Sizes are checked before anything is read.
 
-    A path where nothing is may be the name of a ready protector.
+    A path that does not exist may be the name of a ready protector.
     """
     path = ready.place_of(path)
     if not path.exists():
@@ -127,7 +127,7 @@ def _from_zip(path: Path, name: str, size: int | None) -> bytes:
 
 
 def _check_end(path: Path, stream: BinaryIO) -> None:
-    """How many files a zip lists, before the list is read: each takes far more memory than its line."""
+    """Refuse a zip that lists too many files before the list is read: entries take far more memory than their bytes."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, size - _LOCATOR - _END.size))
     large, record = stream.read(_LOCATOR), stream.read(_END.size)
@@ -139,7 +139,7 @@ def _check_end(path: Path, stream: BinaryIO) -> None:
 
 
 def _regular(path: Path) -> BinaryIO:
-    """Opened without waiting; a pipe, a socket or a device could hang or never end."""
+    """Opens a regular file without blocking; a pipe, a socket or a device could hang or never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

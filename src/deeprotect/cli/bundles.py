@@ -71,9 +71,11 @@ def protectors(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = 
 
 
 def _facts(name: str, bundle: "Bundle", entry: "Entry") -> dict[str, Any]:
-    from deeprotect.bundle.card import measured
+    from deeprotect.bundle import ready
+    from deeprotect.bundle.card import measured, new_people
 
     policy = bundle.policy
+    apart = [line for result in bundle.manifest.results for line in new_people(result, policy)]
     return {
         "name": name,
         "useful": list(policy.inferences.useful),
@@ -84,8 +86,8 @@ def _facts(name: str, bundle: "Bundle", entry: "Entry") -> dict[str, Any]:
         "rate_hz": bundle.schema.rate_hz,
         "channels": {channel.name: channel.unit for channel in bundle.schema.channels},
         "licence": entry.licence,
-        "measured": list(measured(bundle)),
-        "new_people": entry.figures,
+        "measured": [line for line in measured(bundle) if line not in apart],
+        "new_people": ready.figures_on_new_people(entry, bundle.manifest.results),
         "digest": entry.digest,
     }
 

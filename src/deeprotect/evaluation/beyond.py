@@ -14,7 +14,7 @@ from deeprotect.attack.predictions import Interval, clustered
 from deeprotect.privacy.channel.betting import UNIT
 from deeprotect.privacy.channel.beyond import Excess, apart, excesses, misread_draws
 from deeprotect.signals.schema import Floats
-from deeprotect.training.fitting.kept_aside import Coding, Readings, coder_levels
+from deeprotect.training.fitting.kept_aside import Coding, SlotReadings, coder_levels
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows
 from deeprotect.training.levels import distances
 from deeprotect.training.splits import Mask
@@ -59,7 +59,7 @@ class Misread:
         tau = apart(coding.mechanism)
         if tau is None:
             return None
-        found = Readings.of(coding, windows, useful)
+        found = SlotReadings.of(coding, windows, useful)
         off = {}
         for name in windows.numeric:
             seen, levels = windows.labelled(name), coder_levels(coding, windows, useful, name)

@@ -23,7 +23,7 @@ from deeprotect.policy import Policy
 from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windowing import Counts, run_lengths
-from deeprotect.training.fitting.blind import Told, blind
+from deeprotect.training.fitting.blind import KnownLabels, blind
 from deeprotect.training.labelled_windows import Indices, LabelledWindows
 from deeprotect.training.splits import Mask
 
@@ -272,7 +272,7 @@ class Evaluator:
         sides = [
             (side, np.arange(len(side)) if seen.draws is None else seen.draws) for side, seen in (enrolled, attacked)
         ]
-        told = Told.of([side for side, _ in sides], [draws for _, draws in sides], [*self.apps], name)
+        told = KnownLabels.of([side for side, _ in sides], [draws for _, draws in sides], [*self.apps], name)
         cut = name, str(joblib.hash(told))
         if cut not in self._guessed:
             guesses = {size: blind(*told, size=size, seed=self.setup.seed) for size in self.setup.sizes}

@@ -22,7 +22,7 @@ OPSET, IR = 17, 8
 FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
 
 
-class Graph:
+class OnnxGraph:
     """Nodes in the order in which they were added; every method returns the name of its result."""
 
     def __init__(self) -> None:
@@ -189,7 +189,7 @@ class Graph:
 
 def encoder_model(bundle: Bundle) -> bytes:
     """Model from `windows` (window, time, channel) in units, all that one draw observes, to `code` (1, coordinate)."""
-    graph, encoder = Graph(), EpisodeEncoder.of(bundle.encoder, bundle.hold, None)
+    graph, encoder = OnnxGraph(), EpisodeEncoder.of(bundle.encoder, bundle.hold, None)
     rows = graph.cast(graph.reshape(_scaled(graph, bundle.schema), -1, bundle.schema.dim), FLOAT)
     evidence = graph.cast(graph.chain(encoder.evidence.layers, rows), DOUBLE)
     code = evidence if encoder.single else _pooled(graph, encoder, evidence)
@@ -197,7 +197,7 @@ def encoder_model(bundle: Bundle) -> bytes:
     return graph.model(code, given=("windows", DOUBLE, shape), named=("code", DOUBLE, [None, bundle.encoder.outputs]))
 
 
-def _scaled(graph: Graph, schema: Schema) -> str:
+def _scaled(graph: OnnxGraph, schema: Schema) -> str:
     """Clip to the public range and scale to [0, 1]; NaN stays NaN, which the encoder accepts."""
     low, high = graph.double(schema.low), graph.double(schema.high)
     clipped = graph.node("Min", graph.node("Max", "windows", low), high)
@@ -205,7 +205,7 @@ def _scaled(graph: Graph, schema: Schema) -> str:
     return graph.node("Div", graph.node("Sub", kept, low), graph.double(schema.high - schema.low))
 
 
-def _pooled(graph: Graph, encoder: EpisodeEncoder, evidence: str) -> str:
+def _pooled(graph: OnnxGraph, encoder: EpisodeEncoder, evidence: str) -> str:
     """The code of an episode: the sum of its windows' evidence."""
     if encoder.decision is not None:
         return graph.decide(encoder.decision, graph.node("ReduceSum", evidence, graph.whole([0])))
@@ -218,7 +218,7 @@ def _pooled(graph: Graph, encoder: EpisodeEncoder, evidence: str) -> str:
 
 def outputs_model(bundle: Bundle) -> bytes:
     """Model from `index` (window,) to `windows` (window, time, channel) in units."""
-    graph, count = Graph(), bundle.mechanism.public_outputs or 0
+    graph, count = OnnxGraph(), bundle.mechanism.public_outputs or 0
     windows = bundle.decode(np.arange(count, dtype=np.float64)[:, None])
     shape = [None, bundle.schema.window, len(bundle.schema.channels)]
     found = graph.node("Gather", graph.double(windows), "index")

@@ -1,4 +1,4 @@
-"""Adding up draws: what one of them and what the whole stream have spent, always both."""
+"""Composition: the ε of one draw and of the whole stream, always both."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -20,15 +20,15 @@ class Spending:
 
     @classmethod
     def of(cls, event: Event, draws: int) -> Self:
-        """So many draws under one event, each of windows that no other draw looks at.
+        """`draws` draws under one event, each from windows that no other draw looks at.
 
-        Draws that share nothing cost the largest, related ones the sum: docs/claims.md#parallel-composition and
+        Disjoint parts cost the largest ε, related ones the sum: docs/claims.md#parallel-composition and
         docs/claims.md#sequential-composition
         """
         if type(event) is not Event:
             raise BudgetError(f"cannot account for {type(event).__name__}; charge an Event")
         if type(draws) is not int or draws < 0:
-            raise BudgetError("a charge needs a number of draws that is a whole number from 0 up")
+            raise BudgetError("the number of draws must be a whole number, 0 or more")
         return cls(
             draws=draws,
             per_draw=event.epsilon if draws else 0.0,

@@ -1,6 +1,6 @@
 """The limit: how often anyone, useful or hostile, can guess a label from one window released under ε-LDP.
 
-And the lower one for features in a box with Laplace noise: few classes can be far apart in one box.
+For features in a box with Laplace noise a lower limit holds: few classes can be far apart in one box.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def best_laplace_accuracy(epsilon: float, priors: ArrayLike) -> float:
     """No reader of features in a box with ε-LDP Laplace noise guesses a label more often than this.
 
     1 − M / (k − 1) · exp(−ε C / 2M), with M the sum of min(π_i, π_j) over pairs of the k classes, and C a bound on
-    what a cut through them can have of it. docs/claims.md#the-limit-of-laplace-noise
+    the part of it that a cut separates. docs/claims.md#the-limit-of-laplace-noise
 
     Examples:
         >>> round(best_laplace_accuracy(5.0, [0.5, 0.5]), 3), round(best_laplace_accuracy(5.0, [1 / 7] * 7), 3)

@@ -1,4 +1,4 @@
-"""Bounding a code, so that the sensitivity we claim is the one we have: a public clip box with an integer grid."""
+"""The public clip box with its integer grid: it bounds a code, so that the claimed sensitivity is the real one."""
 
 import math
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Box:
 
     @classmethod
     def fit(cls, public_codes: ArrayLike, *, trim: float = 0.0, grid_steps: int = GRID_STEPS) -> "Box":
-        """Around training codes (n, k), which are public; `trim` leaves out that share at each end."""
+        """Fit around training codes (n, k), which are public; `trim` is the share left out at each end."""
         low, high = np.quantile(np.asarray(public_codes, dtype=np.float64), [trim, 1.0 - trim], axis=0)
         # A constant coordinate carries nothing; it gets a thin interval instead of an empty one.
         thin = 1e-6 * np.maximum(1.0, np.abs(low))
@@ -80,7 +80,7 @@ class Box:
         return np.clip(position, 0, self.grid_steps).astype(np.int64)
 
     def from_grid(self, position: Integers) -> Floats:
-        """Code units of grid positions, inside the box or not."""
+        """Converts grid positions, inside the box or not, to code units."""
         low, step = self._ends
         return np.asarray(low + step * position)
 

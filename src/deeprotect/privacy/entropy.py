@@ -1,4 +1,4 @@
-"""The one home of randomness: bits from the operating system, and an unrelated seeded source for experiments."""
+"""Randomness: bits from the operating system, and an unrelated seeded source for experiments."""
 
 import os
 from typing import Protocol
@@ -20,14 +20,14 @@ class Entropy(Protocol):
 class SystemEntropy:
     """Bits of the operating system's generator; nothing is kept between calls, so forked processes never share."""
 
-    __slots__ = ()  # nor can another source be hung on one that a release has accepted
+    __slots__ = ()  # and no other source can be attached to an accepted one
 
     def words(self, count: int) -> Words:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
 class SeededEntropy:
-    """Repeatable words for tests and evaluation. Whoever knows the seed can subtract the noise."""
+    """Repeatable words for tests and evaluation. Anyone who knows the seed can subtract the noise."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Philox(seed)
@@ -37,7 +37,7 @@ class SeededEntropy:
 
 
 def require_system(entropy: Entropy) -> SystemEntropy:
-    """The entropy itself when it is the operating system's; a subclass or any other source is refused."""
+    """Returns the entropy if it is the operating system's; refuses subclasses and every other source."""
     if type(entropy) is not SystemEntropy:
         raise EntropyError(f"a release needs SystemEntropy, not {type(entropy).__name__}; pass SystemEntropy()")
     return entropy

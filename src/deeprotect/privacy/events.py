@@ -1,4 +1,4 @@
-"""What one release promises: stored as an event, so that totals are always computed and never written down."""
+"""Events: what one release promises. Events are stored, and totals are always computed from them."""
 
 import math
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ _UP = Context(prec=6, rounding=ROUND_CEILING)
 
 
 def shown(epsilon: float) -> str:
-    """For people: six digits of ε as it is written, never less than it is."""
+    """ε for people: six digits, rounded up."""
     return f"{float(_UP.create_decimal(repr(float(epsilon)))):g}"
 
 
 @dataclass(frozen=True)
 class Event:
-    """One draw under a guarantee, for one window or, where it is held, for an episode of several.
+    """One draw under a guarantee, for one window, or for an episode of several windows.
 
-    ldp: any two of them. rldp: those that differ along the named inferences' linear directions only. `erased` are
-    inferences whose directions are taken out of a window before all else: ε is 0 along those, in any number of draws.
+    Neighbours are any two for ldp; for rldp, two that differ only along the named inferences' linear directions.
+    `erased` names inferences whose directions are erased first: ε is 0 along those, in any number of draws.
     """
 
     guarantee: Guarantee
@@ -56,7 +56,7 @@ class Event:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What no number in a bundle can show; for `assumes` in certificates."""
+        """What no number in a bundle can prove; listed under `assumes` in certificates."""
         return (_ASSUMES,) if self.erased else ()
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Event:
         assumes: Sequence[str] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """What a mechanism promises, with everything that rests on it; without neighbours named, any two."""
+        """The certificate of a mechanism's promise; without `neighbours`, any two are neighbours."""
         facts = {
             "mechanism": mechanism,
             "neighbours": neighbours or f"any two {self.per}s",
@@ -98,9 +98,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Step:
-    """Of a derivation: what was worked out again, whether it holds, and the numbers.
+    """A step of a derivation: what was derived again, whether it holds, and the numbers.
 
-    `holds` is None where nothing could or had to be checked; `needed` says that the promise rests on it.
+    `holds` is None if nothing could or had to be checked; `needed`: the promise depends on it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A promise in words. Each sentence exists here once: cards, reports and the console's pages all print these."""
+"""Promises in words. Each sentence exists here once, and cards, reports and the console's pages print it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -75,9 +75,9 @@ def promise(
     per: str = "window",
     seconds: float | None = None,
 ) -> Promise:
-    """For one ε or for any; `sensitive` are the inferences that it names.
+    """Words for one ε, or for any; `sensitive` are the inferences that the promise names.
 
-    `per` is what one draw is for, and `seconds` how long that is.
+    `per` is what one draw covers, and `seconds` how long that is.
     """
     many_one = per if seconds is None else "stretch"
     length = per if seconds is None else f"stretch of {span(seconds)}"
@@ -97,7 +97,7 @@ def promise(
 
 
 def opening(event: Event, *, seconds: float) -> Opening:
-    """Of one draw, which covers `seconds` of a recording: words that an officer can repeat to a regulator."""
+    """Words about one draw that an officer can repeat to a regulator; it covers `seconds` of a recording."""
     found = promise(event.guarantee, event.epsilon, sensitive=event.inferences, per=event.per, seconds=seconds)
     said = " ".join([found.promised, odds(event.epsilon), found.holds, *_erased(event)])
     return Opening(f"{said} Recordings are cut into such stretches.", found.not_covered)
@@ -122,7 +122,7 @@ def span(seconds: float) -> str:
 
 
 def factor(epsilon: float) -> str:
-    """e^ε, rounded up; as a power where the number would tell nobody anything."""
+    """e^ε, rounded up; as a power if the number is too large to mean anything."""
     value = math.exp(min(epsilon, 700.0))
     if value >= _HUGE:
         return f"e^{shown(epsilon)}"
@@ -130,7 +130,7 @@ def factor(epsilon: float) -> str:
 
 
 def odds(epsilon: float) -> str:
-    """The factor once more, as odds and as certainty, which is never rounded to 100 %."""
+    """The same factor as odds, and as certainty, which is never rounded to 100 %."""
     value = math.exp(min(epsilon, 700.0))
     if value >= _HUGE:
         return "That is over a million, so hardly a limit."

@@ -1,4 +1,4 @@
-"""Reading what a bundle says about a mechanism; nothing in it is believed before it is checked."""
+"""Reads a mechanism's fields from a bundle; everything is checked before it is used."""
 
 import math
 import re
@@ -76,11 +76,11 @@ class JsonReader:
         return [JsonReader(value, f"{self.name}.{field}[{place}]") for place, value in enumerate(values)]
 
     def read(self, field: str, kind: Any) -> Any:
-        """A field of one of the types that dataclasses here have."""
+        """Reads a field of any type that the dataclasses of bundles have."""
         return _READERS[str if get_origin(kind) is Literal else kind](self, field)
 
     def build(self, kind: type[Part]) -> Part:
-        """A dataclass, field by field; it refuses values that it does not know."""
+        """Builds a dataclass field by field; the dataclass itself refuses unknown values."""
         return kind(**{each.name: self.read(each.name, each.type) for each in fields(kind)})  # type: ignore[arg-type]
 
     def _get(self, field: str) -> Any:

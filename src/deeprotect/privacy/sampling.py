@@ -1,4 +1,4 @@
-"""Exact discrete Laplace noise, bit by bit: every value takes the same words and the same steps, whatever it is.
+"""Exact discrete Laplace noise, bit by bit: every value takes the same words and the same steps.
 
 The drawn distribution is the stated one: docs/claims.md#the-sampler-is-exact
 """
@@ -21,7 +21,7 @@ Draws = NDArray[np.unsignedinteger]
 _KINDS: tuple[Unsigned, ...] = tuple(np.dtype(kind) for kind in (np.uint8, np.uint16, np.uint32, np.uint64))
 
 _LARGEST = 1 << 48
-_REACH = 1 << 10  # noise beyond so many scales has probability exp(-1024) and is never drawn; 58 bits hold the rest
+_REACH = 1 << 10  # noise beyond 1024 scales has probability exp(-1024) and is never drawn; 58 bits hold the rest
 _SIGNIFICANT_BITS = 24
 _BLOCK = 1 << 16  # words; a block's arrays stay in the processor's cache
 
@@ -41,7 +41,7 @@ class DiscreteLaplace:
             require_drawable(scale)
 
     def draw(self, count: int, *, entropy: Entropy) -> Integers:
-        """Noise (count, scales). Each value has words of its own, in order: so many, whatever it becomes."""
+        """Noise (count, scales). Each value takes its own words, in order, always the same number of them."""
         columns, noise = len(self.scales), np.empty(count * len(self.scales), dtype=np.int64)
         block = max(1, _BLOCK // self._thresholds.shape[1])
         for start in range(0, noise.size, block):
@@ -70,19 +70,19 @@ class DiscreteLaplace:
         thresholds = self._thresholds[kinds]
         words = entropy.words(thresholds.size).reshape(thresholds.shape)
         ones = words < thresholds
-        for value, bit in np.argwhere(words == thresholds).tolist():  # of 2^58 values less than one
+        for value, bit in np.argwhere(words == thresholds).tolist():  # fewer than one of 2^58 values
             ones[value, bit] = _settled(_exponent(self._kinds[kinds[value]], bit), entropy)
         size = ones[:, 1:] @ (1 << np.arange(ones.shape[1] - 1))
         return np.where(ones[:, 0], ~size, size)  # ~x = -1 - x
 
 
 def _exponent(scale: Fraction, bit: int) -> Fraction:
-    """Of the sign at 0, which has the chance of the lowest bit, and of bit after bit behind it."""
+    """The probability of the sign first, which is that of the lowest bit, then of each bit."""
     return (1 << max(bit - 1, 0)) / scale
 
 
 def _settled(exponent: Fraction, entropy: Entropy) -> bool:
-    """A bit whose first word decides nothing: the next ones do, against the next digits of its probability."""
+    """Decides a bit whose first word equals the threshold, by the next words and digits of its probability."""
     place = 2
     while (word := int(entropy.words(1)[0])) == (digit := _digit(exponent, place)):
         place += 1
@@ -90,7 +90,7 @@ def _settled(exponent: Fraction, entropy: Entropy) -> bool:
 
 
 def _digit(exponent: Fraction, place: int) -> int:
-    """Of 1 / (1 + exp(exponent)) to the base 2^64 the digit at this place behind the point, exactly."""
+    """The exact digit of 1 / (1 + exp(exponent)), to the base 2^64, at this place after the point."""
     if exponent >= 64 * place:
         return 0
     precision = 20 * place + 32
@@ -102,7 +102,7 @@ def _digit(exponent: Fraction, place: int) -> int:
 
 
 def _enclosed(exponent: Fraction, whole: int, *, precision: int) -> tuple[int, int]:
-    """Whole numbers that floor(whole / (1 + exp(exponent))) lies between.
+    """Integers between which floor(whole / (1 + exp(exponent))) lies.
 
     Each of four steps is rounded correctly, to half a unit of the last decimal. With x the exponent that is off by
     less than whole (x + 3) exp(-x) / 10^(precision - 1) < 10^-30, for whole = 2^(64 n) < 10^(20 n).
@@ -124,20 +124,20 @@ def require_drawable(scale: Fraction) -> None:
 
 
 def round_up(scale: Fraction) -> Fraction:
-    """The next fraction of about 24 bits at or above the scale: never less noise, at most 2^-23 more."""
+    """Rounds a scale up to a fraction of about 24 bits: never less noise, at most 2^-23 more."""
     magnitude = scale.numerator.bit_length() - scale.denominator.bit_length()
     shift = min(max(_SIGNIFICANT_BITS - magnitude, 0), 48)
     return Fraction(-((-scale.numerator << shift) // scale.denominator), 1 << shift)
 
 
 def float_up(value: Fraction) -> float:
-    """The nearest float, or the next one where that is less: a certificate states no less than what holds."""
+    """Rounds up to a float: a certificate never states less than what holds."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
 
 
 def below(bound: int, count: int, entropy: Entropy) -> Integers:
-    """Uniform integers in 0 .. bound - 1; draws past the last whole multiple of the bound are drawn again."""
+    """Uniform integers in 0 .. bound - 1, by rejection: draws past the last multiple of the bound are repeated."""
     if bound == 1:
         return np.zeros(count, dtype=np.int64)
     kind = _narrowest(bound)
@@ -151,7 +151,7 @@ def below(bound: int, count: int, entropy: Entropy) -> Integers:
 
 
 def _narrowest(bound: int) -> Unsigned:
-    """The smallest integers with which at most one draw in 16 is made again: random bits are dear."""
+    """The smallest integers for which at most one draw in 16 is repeated: random bits are expensive."""
     return next(kind for kind in _KINDS if bound << 4 <= 1 << 8 * kind.itemsize)
 
 
@@ -164,4 +164,4 @@ def _modulo(drawn: Draws, bound: int) -> Draws:
     if bound & (bound - 1) == 0:
         return drawn & drawn.dtype.type(bound - 1)
     divisor = drawn.dtype.type(bound)
-    return drawn - drawn // divisor * divisor  # numpy divides by a constant several times faster than it takes %
+    return drawn - drawn // divisor * divisor  # numpy divides by a constant several times faster than it computes %

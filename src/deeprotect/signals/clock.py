@@ -1,4 +1,4 @@
-"""Time stamps: the rate they show, a watch that they run forward without gaps, and rows in the order of their runs."""
+"""Time stamps: the rate they imply, checks that they increase without gaps, and rows in the order of their runs."""
 
 from bisect import bisect_right, insort
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from deeprotect.errors import Argument, TableError, printable
 from deeprotect.signals.schema import Floats
 
 GAP_STEPS = 3.0  # a step of more sampling periods than this is a gap
-SLACK = 1e-6  # of it, so that rounding makes no gap of three periods
+SLACK = 1e-6  # allowance, so that rounding does not make a gap of three periods
 RATE_TOLERANCE = 0.2
 MOSTLY_FORWARD = 0.7
-UNIT_STEPS = 100  # that tell unit and rate, however the source is cut into batches
+UNIT_STEPS = 100  # rows from which unit and rate are determined, however the source is cut into batches
 PER_SECOND = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 USUAL_RATES_HZ = (1.0, 500.0)
 
 
 def rate_of_step(step: float, per_second: float | None = None) -> tuple[float, float] | None:
-    """The rate that has such a step, and units per second; of an unknown unit, only a rate that sensors have.
+    """The rate for a step, and units per second; if the unit is unknown, only a plausible sampling rate.
 
-    `per_second` says how many of the column's units a second has, where that is known.
+    `per_second` is the number of the column's units per second, if known.
     """
     units = (
         [per_second]
@@ -32,7 +32,7 @@ def rate_of_step(step: float, per_second: float | None = None) -> tuple[float, f
 
 
 def usual_step(time: Floats, recording: NDArray[np.int64] | None = None) -> float | None:
-    """The median of the steps forward inside recordings; None where there are none."""
+    """The median of the forward steps inside recordings; None if there are none."""
     steps = forward_steps(time, recording)
     return median(steps) if len(steps) else None
 
@@ -44,7 +44,7 @@ def median(values: Floats) -> float:
 
 
 def forward_steps(time: Floats, recording: NDArray[np.int64] | None = None) -> Floats:
-    """From each stamp to the next of its recording: as they stand, or in order of time where most rows are shuffled."""
+    """Steps from each stamp to the next of its recording, in row order, or in time order if most rows are shuffled."""
     names = np.zeros(len(time), dtype=np.int64) if recording is None else recording
     for order in (np.argsort(names, kind="stable"), np.lexsort((time, names))):
         steps, same = np.diff(time[order]), np.diff(names[order]) == 0
@@ -55,34 +55,34 @@ def forward_steps(time: Floats, recording: NDArray[np.int64] | None = None) -> F
 
 
 def nearest_unit(step: float, rate_hz: float) -> float:
-    """Units per second, of s, ms, µs and ns, under which a step comes nearest to one sample."""
+    """Units per second (s, ms, µs or ns) for which a step is nearest to one sample."""
     return min(PER_SECOND, key=lambda unit: abs(np.log(step * rate_hz / unit)))
 
 
 @dataclass
 class Clock:
-    """Watches time stamps over the batches of one source: forward, without gaps, at the stated rate."""
+    """Checks time stamps over the batches of one source: increasing, without gaps, at the stated rate."""
 
     rate_hz: float
     where: str
-    per_second: float | None = None  # units of the column; None: the first steps tell
+    per_second: float | None = None  # units of the column; None: inferred from the first steps
     column: str = "time"
     _last: tuple[float, object] | None = field(default=None)
     _first_steps: Floats = field(default_factory=lambda: np.empty(0))
 
     def check(self, time: Floats, recording: NDArray[np.generic] | None, *, first_row: int) -> None:
-        """Time stamps of consecutive rows."""
+        """Check the time stamps of consecutive rows."""
         self._refuse(~np.isfinite(time), "is missing", first_row)
         steps, same = self._steps(time, recording)
         inside = steps if same.all() else steps[same]
         self._learn(inside)
         longest = (GAP_STEPS + SLACK) * (self.per_second or 1.0) / self.rate_hz
-        if len(inside) and not (inside.min() > 0 and inside.max() <= longest):  # nearly never
+        if len(inside) and not (inside.min() > 0 and inside.max() <= longest):  # rarely
             self._refuse(same & (steps <= 0), "does not advance", first_row)
             self._refuse(same & (steps > longest), f"jumps by more than {GAP_STEPS:g} samples", first_row)
 
     def finish(self) -> None:
-        """At the end of a source: the rate, where there were too few rows to tell it before."""
+        """Check the rate at the end of a source that had too few rows to do so earlier."""
         if len(self._first_steps) < UNIT_STEPS:
             self._check_rate()
 
@@ -130,22 +130,22 @@ class Clock:
 
     @property
     def _doubt(self) -> tuple[object, ...]:
-        """A column that is only called like the time may be something else."""
+        """Raises for a column that may only be named like the time."""
         return (
             () if self.column == "time" else (" (or say ", Argument("map", {"time": ""}), " if that is not the time)")
         )
 
 
 Indices = NDArray[np.int64]
-RESTART_ROWS = 20  # so many rows in order, over times that were there already, are another run of the clock
+RESTART_ROWS = 20  # this many ordered rows over times already covered are another run of the clock
 PROBES = 64
 
 
 def clock_runs(time: Floats) -> list[Indices]:
-    """Rows by run of the clock, each in order of time.
+    """Groups rows by run of the clock, each in time order.
 
-    Rows that come late belong between others, and are sorted in. But where a long run of rows covers times that
-    earlier long runs cover already, the clock was set anew: what came before and after did not happen together.
+    Late rows are sorted in between others. But if a long run of rows covers times that earlier long runs cover, the
+    clock was reset, and rows before and after the reset belong to different runs.
     """
     if len(time) < 2 or (np.diff(time) >= 0).all():
         return [np.arange(len(time))]
@@ -160,7 +160,7 @@ def clock_runs(time: Floats) -> list[Indices]:
 
 @dataclass
 class _ClockRun:
-    """Rows of one run of the clock, and the times that its long stretches cover without gaps."""
+    """Rows of one run of the clock, and the times that its long stretches cover."""
 
     rows: list[Indices] = field(default_factory=list)
     _spans: list[tuple[float, float]] = field(default_factory=list)  # sorted
@@ -175,7 +175,7 @@ class _ClockRun:
             insort(self._spans, (float(stretch[0]), float(stretch[-1])))
 
     def covers(self, time: Floats) -> bool:
-        """Whether more than half of these times are covered, by a few that lie evenly among them."""
+        """Whether more than half of these times are covered, judged by a few evenly spaced ones."""
         probes = time[np.linspace(0, len(time) - 1, min(PROBES, len(time))).astype(int)]
         return sum(map(self._has, probes)) > len(probes) / 2
 

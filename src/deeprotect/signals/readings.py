@@ -1,4 +1,4 @@
-"""Readings of some channels, as sensors send them: each group at its own times."""
+"""Readings of channels as sensors send them, each group of channels at its own times."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from deeprotect.signals.ticks import Nanoseconds
 
 @dataclass(frozen=True)
 class Readings:
-    """Channels of the policy that one sensor reads together; values is (reading, channel), in the policy's units.
+    """Channels of the policy that one sensor reads together; `values` is (reading, channel), in the policy's units.
 
-    `sensor` is what the wire knows of it, hashable, so that what is released goes out under the same names.
+    `sensor` identifies the sensor on the wire, so that released values are sent under the same names.
     """
 
     sensor: Any
@@ -31,12 +31,12 @@ class Readings:
         return Readings(self.sensor, self.channels, self.times_ns[chosen], self.values[chosen])
 
     def numbers(self) -> "Readings":
-        """Those that say nothing but finite numbers; the others count as never read."""
+        """The readings that are finite in all channels; the others are dropped."""
         finite = np.asarray(np.isfinite(self.values).all(axis=1))
         return self if finite.all() else self.where(finite)
 
     def only(self, names: Collection[str]) -> "Readings":
-        """Some of the channels, in the same order."""
+        """Selects some of the channels, in the same order."""
         if not set(self.channels).difference(names):
             return self
         places = [place for place, name in enumerate(self.channels) if name in names]

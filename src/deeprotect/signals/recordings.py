@@ -1,4 +1,4 @@
-"""A watch that recordings are named and in one piece: each piece is cut, and paid for, by itself."""
+"""Checks that recordings are named and contiguous: each piece would be cut, and charged, separately."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from deeprotect.errors import Argument, TableError
 
 MOST_RECORDINGS = 1_000_000  # names that are remembered, about 100 MB
-MOST_SINGLE_ROWS = 100  # recordings of one row, one after the other: that column numbers rows
+MOST_SINGLE_ROWS = 100  # consecutive recordings of one row, from which the column must be numbering rows
 
 
 @dataclass
 class RecordingWatch:
-    """Refuses what would be cut into many padded windows in silence: rows without a name, names that come back.
+    """Refuses rows without a name and names that come back, which would silently become many padded windows.
 
-    Where a window is a single row, nothing is padded, and rows may be recordings of their own.
+    If a window is a single row, nothing is padded, and each row may be a recording.
     """
 
     where: str
@@ -26,7 +26,7 @@ class RecordingWatch:
     _single_rows: int = 0
 
     def check(self, names: NDArray[np.generic], *, first_row: int) -> None:
-        """Recording names of consecutive rows."""
+        """Check the recording names of consecutive rows."""
         for row in starts(names):
             if is_missing(names[row]):
                 raise TableError(
@@ -59,10 +59,10 @@ class RecordingWatch:
 
 
 def starts(names: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Rows at which the name is another than in the row before; NaN is never the same."""
+    """Rows whose name differs from the previous row's; NaN always differs."""
     return np.concatenate([[0], np.flatnonzero(names[1:] != names[:-1]) + 1])[: len(names)].astype(np.int64)
 
 
 def is_missing(name: object) -> bool:
-    """No recording: null, not a number, or empty text."""
+    """Whether a name is missing: null, NaN, or empty text."""
     return name is None or bool(name != name) or name == ""

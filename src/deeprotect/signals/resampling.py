@@ -1,4 +1,4 @@
-"""Sample rates: irregular time stamps to a regular grid, and a regular grid to a slower one."""
+"""Resampling: irregular time stamps to a regular grid, and a regular grid to a lower rate."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from deeprotect.signals.schema import Floats
 
 
 def forward_only(times: Floats) -> NDArray[np.bool_]:
-    """Which rows to keep so that time strictly grows.
+    """Which rows to keep so that time strictly increases.
 
     A logger that steps back in time repeats or reorders what it already wrote; rows that are not later than
     everything before them are dropped, never sorted in, because their true place is unknown.
@@ -19,10 +19,10 @@ def forward_only(times: Floats) -> NDArray[np.bool_]:
 
 
 def monotone_segments(times: Floats, longest_gap: float) -> Iterator[NDArray[np.int64]]:
-    """Row numbers of each run that may be interpolated inside: time grows, and never by more than the gap.
+    """Row numbers of each run that may be interpolated: time increases, and by no more than the gap.
 
     A pause longer than `longest_gap` starts a new run, and so does a step back by more than it (the logger's
-    clock was set anew). Rows of a smaller step back are dropped, as `forward_only` says.
+    clock was reset). Rows of a smaller step back are dropped, as `forward_only` says.
     """
     borders = np.flatnonzero(np.abs(np.diff(times)) > longest_gap) + 1
     for run in np.split(np.arange(len(times)), borders):
@@ -41,7 +41,7 @@ def grid(start: float, stop: float, rate_hz: float) -> Floats:
 
 
 def interpolate(times: Floats, samples: Floats, at: Floats) -> Floats:
-    """Linear interpolation of every channel; samples is (row, channel), times strictly grow."""
+    """Linear interpolation of every channel; `samples` is (row, channel), and times strictly increase."""
     columns = [np.interp(at, times, samples[:, channel]) for channel in range(samples.shape[1])]
     return np.stack(columns, axis=1) if columns else np.empty((len(at), 0))
 
@@ -77,7 +77,7 @@ def run_means(samples: Floats, starts: NDArray[np.int64]) -> Floats:
 
 
 def middles(count: int, rate_hz: float, new_rate_hz: float) -> NDArray[np.int64]:
-    """For each row that `slower` gives, the source row in the middle of its cell: where labels are read."""
+    """For each row of `slower`, the source row in the middle of its cell, from which labels are taken."""
     factor = rate_hz / new_rate_hz
     new_count = int(np.floor(count / factor + 1e-9))
     return np.asarray((np.arange(new_count) + 0.5) * factor).astype(np.int64)

@@ -60,7 +60,7 @@ class Schema:
 
     @cached_property
     def _hash(self) -> int:
-        """Once: live streams look schemas up all the time."""
+        """Computed once: live streams use schemas as keys all the time."""
         return hash((self.channels, self.rate_hz, self.window))
 
     @cached_property
@@ -69,7 +69,7 @@ class Schema:
 
     @property
     def dim(self) -> int:
-        """Values in one window (the paper's dim x)."""
+        """The number of values in one window (the paper's dim x)."""
         return self.window * len(self.channels)
 
     @cached_property
@@ -82,7 +82,7 @@ class Schema:
 
     @cached_property
     def middle(self) -> Floats:
-        """The window (time, channel) in units that says nothing: the middle of the public range."""
+        """A window (time, channel) in units without information: the middle of the public range."""
         return self.unscale(np.full((self.window, len(self.channels)), 0.5))
 
     def scale(self, samples: Floats) -> Floats:
@@ -93,7 +93,7 @@ class Schema:
         return np.asarray(scaled)
 
     def unscale(self, scaled: Floats) -> Floats:
-        """From [0, 1] back to units, inside the range and on the sensor's resolution: post-processing."""
+        """Map [0, 1] back to units, clipped to the range and rounded to the sensor's resolution: post-processing."""
         samples = self.low + np.clip(scaled, 0.0, 1.0) * (self.high - self.low)
         return np.clip(self._snap(samples), self.low, self.high)
 
@@ -106,7 +106,7 @@ class Schema:
 
     @cached_property
     def _resolutions(self) -> list[tuple[float, slice]]:
-        """Resolutions that are known, each with the neighbouring channels that share it."""
+        """Known resolutions, each with the neighbouring channels that share it."""
         found, start = [], 0
         for resolution, several in groupby(channel.resolution for channel in self.channels):
             start, first = start + len(list(several)), start
@@ -120,19 +120,19 @@ def _decimal(values: Floats, resolution: float) -> Floats:
     return np.round(values, max(0, 3 - int(np.floor(np.log10(resolution)))))
 
 
-OUTSIDE_SHARE = 0.5  # more than this outside the public range: the unit is wrong, not the sensor saturated
+OUTSIDE_SHARE = 0.5  # a larger share outside the public range means a wrong unit, not a saturated sensor
 
 
 def all_inside(samples: Floats, schema: Schema) -> bool:
-    """Every sample is a number in the public range, as nearly all batches are; what is no number is in none."""
+    """Whether every sample is a number in the public range, as in nearly all batches; NaN is in no range."""
     return not len(samples) or bool(
         (samples.min(axis=0) >= schema.low).all() and (samples.max(axis=0) <= schema.high).all()
     )
 
 
 def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str) -> None:
-    """Every sample is a finite number."""
-    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # what is no number is both
+    """Refuse samples that are not finite numbers."""
+    if not len(samples) or np.isfinite([samples.min(), samples.max()]).all():  # NaN makes both NaN
         return
     row, column = np.argwhere(~np.isfinite(samples))[0]
     kind = "infinite" if np.isinf(samples[row, column]) else "missing or not a number"
@@ -143,7 +143,7 @@ def check_finite(samples: Floats, schema: Schema, *, first_row: int, where: str)
 
 
 def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
-    """Channels that look as if they were in another unit: most of these samples lie outside the public range."""
+    """Channels that seem to be in another unit: most of their samples lie outside the public range."""
     if all_inside(samples, schema):
         return []
     outside = np.count_nonzero((samples < schema.low) | (samples > schema.high), axis=0)
@@ -151,7 +151,7 @@ def largely_outside(samples: Floats, schema: Schema) -> list[Channel]:
 
 
 def refuse_outside(channel: Channel, where: str) -> None:
-    """For training and evaluation, which should not learn from clipped samples. Releases clip, and never refuse."""
+    """Refuse, in training and evaluation, tables that would be largely clipped. Releases clip, and never refuse."""
     raise TableError(
         f"{where}: column '{printable(channel.name)}' lies largely outside its public range "
         f"[{channel.low:g}, {channel.high:g}] {printable(channel.unit)}; is it in another unit? "

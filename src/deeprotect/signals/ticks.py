@@ -1,4 +1,4 @@
-"""The clock's own grid: which tick of UTC a time stamp belongs to, exactly, in whole numbers."""
+"""The grid of the clock: which tick of UTC a time stamp belongs to, exactly, in integers."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Nanoseconds = NDArray[np.int64]
-"""UTC since 1970; whole numbers all the way, for they are larger than a float holds exactly."""
+"""Nanoseconds of UTC since 1970; always integers, because floats do not hold them exactly."""
 SECOND = 10**9
 MOST_HZ = 100_000
 _FINEST = 100  # denominator of a rate, so that products below stay inside 64 bits
@@ -16,7 +16,7 @@ _FINEST = 100  # denominator of a rate, so that products below stay inside 64 bi
 
 @dataclass(frozen=True)
 class Ticks:
-    """Tick k is at k/rate seconds of UTC since 1970, or so many ticks later; rates are taken to a hundredth part."""
+    """Tick k is at k/rate seconds of UTC since 1970, plus the phase; rates are rounded to hundredths."""
 
     count: int  # so many ticks
     seconds: int  # in so many seconds
@@ -30,16 +30,16 @@ class Ticks:
         return cls(rate.numerator, rate.denominator, offset)
 
     def nearest(self, times_ns: Nanoseconds) -> NDArray[np.int64]:
-        """The tick that each stamp is nearest to; halfway belongs to the later one."""
+        """The tick nearest to each stamp; ties go to the later tick."""
         span = self.seconds * SECOND
         whole, rest = np.divmod(times_ns, span)
         return np.asarray(whole * self.count + (2 * rest * self.count + span) // (2 * span) - self.offset)
 
     def times(self, ticks: NDArray[np.int64]) -> Nanoseconds:
-        """When ticks are, to the nanosecond below."""
+        """The times of ticks, rounded down to nanoseconds."""
         whole, rest = np.divmod(ticks + self.offset, self.count)
         return np.asarray(whole * (self.seconds * SECOND) + rest * (self.seconds * SECOND) // self.count)
 
     def ticks_in(self, seconds: float) -> int:
-        """Whole ticks of a stretch of time, at least one."""
+        """The number of whole ticks in a time span, at least one."""
         return max(1, round(seconds * self.count / self.seconds))

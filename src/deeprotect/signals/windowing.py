@@ -1,4 +1,4 @@
-"""Cutting rows into windows and episodes, never across recordings."""
+"""Cuts rows into windows and episodes, never across recordings."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hold:
-    """One draw for so many `windows`, made after looking at `listen` of them, spread evenly over the episode."""
+    """One draw for `windows` windows, made from `listen` of them, spread evenly over the episode."""
 
     windows: int = 1
     listen: int = 1
 
     @property
     def per(self) -> str:
-        """What one draw is for, in a word."""
+        """What one draw covers: a window or an episode."""
         return "window" if self.windows == 1 else "episode"
 
     def heard(self, counts: Counts) -> tuple[NDArray[np.int64], Counts]:
-        """Which of all windows are looked at, where episodes have so many windows each, and how many of each episode.
+        """Which windows a draw looks at, and how many in each episode, for episodes of the given lengths.
 
-        A last episode may be short, and is then heard to its whole length; lengths are public.
+        A last episode may be short, and is then looked at over its own length; lengths are public.
         """
         if counts.max(initial=0) <= self.listen:
             return np.arange(counts.sum()), counts
@@ -39,13 +39,13 @@ class Hold:
 
 
 def _spread(length: int, listen: int) -> NDArray[np.int64]:
-    """The middles of `listen` equal parts, or every place where there are no more than that."""
+    """The middles of `listen` equal parts, or every place if there are no more than `listen`."""
     parts = min(length, listen)
     return (2 * np.arange(parts, dtype=np.int64) + 1) * length // (2 * parts)
 
 
 def run_lengths(episodes: NDArray[np.int64]) -> Counts:
-    """How many windows each episode has, from the episode of each window, in order."""
+    """The number of windows of each episode, from the episode of each window, in order."""
     if not len(episodes):
         return np.empty(0, dtype=np.int64)
     borders = np.flatnonzero(np.diff(episodes)) + 1
@@ -56,13 +56,13 @@ Integers = NDArray[np.int64]
 
 
 class RecordingName(NamedTuple):
-    """Of a table in which people are told apart; without a column of recordings, each person has one."""
+    """A recording's name in a table with a column of people; without recordings, each person has one."""
 
     person: str
     name: str | None
 
     def __str__(self) -> str:
-        """As keys of ledgers have it, in all versions; a person's name holds no line break."""
+        """The form in keys of ledgers, in all versions; a person's name has no line break."""
         return self.person if self.name is None else f"{self.person}\n{self.name}"
 
 
@@ -77,10 +77,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Frame:
-    """Public facts of a batch: how many samples of each window are real, its first row in the source, its episode.
+    """Public facts of a batch: for each window, how many samples are not padding, its first source row, its episode.
 
-    Episodes are numbered through the source, and each is whole in its batch; without them, each window is its own.
-    `runs` number the draws in order, all of them or, where nobody needs to know them again, none.
+    Episodes are numbered through the source, and a batch holds whole episodes; without `episodes`, each window is one.
+    `runs` number the draws in order; empty if no ledger has to recognise them.
     """
 
     lengths: Integers
@@ -93,13 +93,13 @@ class Frame:
 
     @cached_property
     def windows_of_episodes(self) -> Integers:
-        """How many windows each episode of the batch has, in order."""
+        """The number of windows of each episode in the batch, in order."""
         return np.ones(len(self), dtype=np.int64) if self.episodes is None else run_lengths(self.episodes)
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows that do not overlap; samples is (window, time, channel), in units or scaled as the holder says."""
+    """Windows that do not overlap; `samples` is (window, time, channel), in units or scaled."""
 
     samples: Floats
     frame: Frame
@@ -108,7 +108,7 @@ class Windows:
         return len(self.frame)
 
     def rows(self) -> Floats:
-        """The samples as table rows (row, channel), padding cut off."""
+        """The samples as table rows (row, channel), without padding."""
         count, time, channels = self.samples.shape
         if (self.frame.lengths == time).all():
             return self.samples.reshape(count * time, channels)
@@ -116,7 +116,7 @@ class Windows:
 
 
 class Windower:
-    """Takes rows as they come and gives windows as their episode fills; a recording's last window is padded.
+    """Takes rows as they arrive and returns windows once their episode is full; a recording's last window is padded.
 
     An episode is `hold` windows counted from the recording's start; a recording's last one may be shorter.
     """
@@ -127,11 +127,11 @@ class Windower:
         self._next_episode = 0
         self._held = np.empty((0, channels))
         self._held_recording: object = None
-        self._next_row = 0  # the first row that is held back or still to come
+        self._next_row = 0  # the first row that is held back or has not arrived
         self._next_draw = 0  # of the recording
 
     def push(self, samples: Floats, recording: NDArray[np.generic] | None = None) -> Windows:
-        """Rows (row, channel) with their recording names; the windows that are now complete."""
+        """Add rows (row, channel) with their recording names; returns the windows that are now complete."""
         pieces = list(self._pieces(samples, recording))
         cut = []
         for index, (name, piece) in enumerate(pieces):
@@ -139,7 +139,7 @@ class Windower:
                 cut.append(self._flush())
             if name != self._held_recording:
                 self._held_recording, self._next_draw = name, 0
-            # As it lies in memory, where nothing is held: a channel's samples together, if they came so.
+            # If nothing is held back, the piece keeps its layout in memory: a channel's samples may be contiguous.
             self._held = np.concatenate([self._held, piece]) if self._held.shape[0] else piece
             cut.append(self._full())
             if index + 1 < len(pieces):
@@ -170,7 +170,7 @@ class Windower:
         return self._take(count, np.concatenate([self._held, padding]))
 
     def _take(self, count: int, rows: Floats) -> Windows:
-        """The first `count` windows of the rows; those that are held lose theirs, which may be fewer."""
+        """Take the first `count` windows of `rows`, and remove their rows, which may be fewer, from those held back."""
         samples = rows[: count * self._window].reshape(count, self._window, self._held.shape[1])
         starts = np.arange(count, dtype=np.int64) * self._window
         lengths = np.minimum(self._held.shape[0] - starts, self._window)
@@ -191,7 +191,7 @@ class Windower:
 def cut(
     rows: Iterable[tuple[Floats, NDArray[np.generic] | None]], *, window: int, channels: int, hold: int = 1
 ) -> Iterator[Windows]:
-    """Windows of a whole source, batch by batch, the padded tail last."""
+    """Yields the windows of a whole source, batch by batch, with the padded tail last."""
     cutter = Windower(window, channels, hold=hold)
     for samples, recording in rows:
         yield cutter.push(samples, recording)

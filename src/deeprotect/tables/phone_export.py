@@ -41,7 +41,7 @@ _PHYPHOX = {"meta/device.csv", "meta/time.csv"}
 
 
 @dataclass(frozen=True)
-class Sensor:
+class SensorFile:
     """Readings of one file: times in seconds, values (row, channel) under the names of their columns."""
 
     file: str
@@ -158,7 +158,7 @@ def _refuse_large(size: int, where: str) -> None:
 
 def joined(files: dict[str, bytes], where: str) -> tuple[pa.Table, str | None]:
     """One table of all sensors on one clock, and a note on files that are left out."""
-    sensors: list[Sensor] = []
+    sensors: list[SensorFile] = []
     left_out: list[str] = []
     labels: tuple[Floats, list[str | None]] | None = None
     base = _Base()
@@ -201,7 +201,7 @@ def _table(content: bytes, where: str) -> pa.Table:
     return pa.Table.from_batches([*batches], schema=schema)
 
 
-def _sensor(file: str, table: pa.Table, base: _Base) -> Sensor | None:
+def _sensor(file: str, table: pa.Table, base: _Base) -> SensorFile | None:
     """The readings of a file, or None for an unknown sensor."""
     stem = PurePosixPath(file).stem
     if _ELAPSED in table.column_names and TIME in table.column_names:
@@ -221,7 +221,7 @@ def _sensor(file: str, table: pa.Table, base: _Base) -> Sensor | None:
         return None
     values = np.stack([_floats(table, name) for name in columns], axis=1)
     whole = np.isfinite(times) & np.isfinite(values).all(axis=1)
-    return Sensor(file, times[whole], values[whole], names)
+    return SensorFile(file, times[whole], values[whole], names)
 
 
 def _floats(table: pa.Table, name: str) -> Floats:
@@ -236,7 +236,7 @@ def _annotations(table: pa.Table, base: _Base) -> tuple[Floats, list[str | None]
 
 
 def _on_one_clock(
-    sensors: list[Sensor], labels: tuple[Floats, list[str | None]] | None, base: _Base, where: str
+    sensors: list[SensorFile], labels: tuple[Floats, list[str | None]] | None, base: _Base, where: str
 ) -> pa.Table:
     slowest = min(sensor.rate_hz for sensor in sensors)
     found = rate_of_step(1 / slowest, 1)

@@ -319,7 +319,7 @@ build.register(nn.Identity, lambda _, __: None)
 build.register(nn.ReLU, lambda _, builder: builder.relu())
 build.register(nn.Tanh, lambda _, builder: builder.tabled("tanh"))
 build.register(nn.Sigmoid, lambda _, builder: builder.tabled("sigmoid"))
-build.register(networks.Clip, lambda _, builder: builder.clip())
+build.register(networks.ClipToRange, lambda _, builder: builder.clip())
 build.register(networks.RemoveLevel, lambda module, builder: builder.remove_level(module.channels))
 build.register(networks.Restore, lambda module, builder: builder.restore(array(module.scale), array(module.mean)))
 

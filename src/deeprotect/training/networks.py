@@ -119,7 +119,7 @@ class RemoveLevel(nn.Module):
         return (series.shape[-2] * series - series.sum(dim=-2, keepdim=True)).flatten(-2)
 
 
-class Clip(nn.Module):
+class ClipToRange(nn.Module):
     """Clips values to the public range: post-processing."""
 
     def forward(self, window: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What an attacker takes from a bundle: the numbers of a channel protector, as its files state them."""
+"""The numbers of a channel protector that an attacker takes from its bundle's files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From scores to guesses: a threshold for all people, or each person's own likelihood ratio from other bundles."""
+"""Guesses from scores: a threshold for all people, or each person's own likelihood ratio from other bundles."""
 
 from collections.abc import Mapping
 

@@ -29,7 +29,7 @@ def features(windows: LabelledWindows) -> Floats:
 
 
 def class_means(found: Floats, classes: Indices, people: Indices) -> Floats:
-    """(person, class, feature); what somebody did not do is at the middle."""
+    """Features (person, class, feature); the middle for classes that a person did not perform."""
     means = np.zeros((people.max() + 1, classes.max() + 1, found.shape[1]))
     for person, each in np.unique(np.stack([people, classes], axis=1), axis=0):
         means[person, each] = found[(people == person) & (classes == each)].mean(axis=0)
@@ -46,7 +46,7 @@ def private_means(means: Floats, *, epsilon: float, rng: np.random.Generator) ->
 
 
 def accuracy(means: Floats, found: Floats, classes: Indices) -> float:
-    """Of the nearest mean."""
+    """Accuracy of the nearest mean."""
     return float((((found[:, None] - means) ** 2).sum(axis=2).argmin(axis=1) == classes).mean())
 
 

@@ -1,4 +1,4 @@
-"""What speaks for a person's part in training: one number for each idea, larger where it is likelier."""
+"""Scores for membership in training: one number for each idea, larger if membership is likelier."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def nearness(bundle: Exposed, candidate: Candidate) -> float:
 
 
 def closest(bundle: Exposed, candidate: Candidate) -> float:
-    """The same, of the few windows that are nearest."""
+    """The score of the few nearest windows."""
     return -float(np.quantile(_to_outputs(bundle, candidate), ENDS[0]))
 
 
@@ -64,7 +64,7 @@ def likeness(bundle: Exposed, candidate: Candidate) -> float:
 
 
 def mean_window(bundle: Exposed, candidate: Candidate) -> float:
-    """Who took part has drawn the mean towards them (Homer et al. 2008)."""
+    """Members have drawn the mean towards themselves (Homer et al. 2008)."""
     own, usual = candidate.flat.mean(axis=0), candidate.usual
     return float((np.abs(own - usual) - np.abs(own - bundle.mean)).mean() / np.abs(own - usual).mean())
 
@@ -76,7 +76,7 @@ def in_range(bundle: Exposed, candidate: Candidate) -> float:
 
 
 def ends(bundle: Exposed, candidate: Candidate) -> float:
-    """The outermost edges are near to the ends of somebody's levels."""
+    """The outermost edges are near the ends of a member's levels."""
     own = np.quantile(bundle.levels(candidate.flat), ENDS, axis=0)
     return -float(np.abs(own - bundle.edges[[0, -1]]).min(axis=0).mean())
 
@@ -111,7 +111,7 @@ def _right(bundle: Exposed, candidate: Candidate) -> Floats:
 
 
 def _to_outputs(bundle: Exposed, candidate: Candidate) -> Floats:
-    """From each window to the nearest output of its own class, in standard deviations."""
+    """Distance from each window to the nearest output of its own class, in standard deviations."""
     away = np.empty(len(candidate.flat))
     for code, outputs in enumerate(bundle.outputs):
         here = candidate.targets == code
@@ -125,6 +125,6 @@ def _unit(windows: Floats) -> Floats:
 
 
 def nearest(left: Floats, right: Floats) -> Floats:
-    """From each left window to the nearest right one."""
+    """Distance from each left window to the nearest right one."""
     parts = [pairwise(left[start : start + CHUNK], right).min(axis=1) for start in range(0, len(left), CHUNK)]
     return np.concatenate([np.empty(0), *parts])

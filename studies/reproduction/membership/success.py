@@ -15,7 +15,7 @@ FALSE_POSITIVES = 0.05
 
 @dataclass(frozen=True)
 class Success:
-    """Of one attack, over people × bundles, with 95 % intervals."""
+    """Success of one attack, over people × bundles, with 95 % intervals."""
 
     attack: str
     auc: float
@@ -80,7 +80,7 @@ def _drawn(shape: tuple[int, ...], random: np.random.Generator) -> Floats:
 
 
 def _auc(statistic: Floats, members: Members, times: Floats) -> Floats:
-    """For each row of times (draw, bundle × person); NaN where a draw lacks members or others."""
+    """AUC for each row of draws (draw, bundle × person); NaN if a draw lacks members or others."""
     values, place = np.unique(statistic, return_inverse=True)
     at = np.eye(len(values))[place.ravel()]
     inside, outside = (times * members.ravel()) @ at, (times * ~members.ravel()) @ at

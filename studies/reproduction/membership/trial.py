@@ -21,7 +21,7 @@ from studies.reproduction.membership.success import Success, auc, measure
 
 PRIVACY = {"guarantee": "ldp", "epsilon": 2.0}
 SHUFFLES = 100
-"""Memberships dealt anew, to see what the best of so many attacks reaches where there is nothing to find."""
+"""Randomly reassigned memberships, to see what the best of all attacks reaches by chance."""
 SETTINGS = ("own", "later")
 """The attacker holds the very windows that would have been trained on, or the person's later ones."""
 

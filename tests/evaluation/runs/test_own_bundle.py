@@ -1,4 +1,4 @@
-"""What is shipped is what is measured: the bundle's own networks and mechanism, on windows it did not learn from."""
+"""The measured bundle is the shipped one: its own networks and mechanism, on windows it did not learn from."""
 
 import json
 from pathlib import Path

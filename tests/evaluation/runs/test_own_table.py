@@ -1,4 +1,4 @@
-"""From a policy and a table to a report."""
+"""Evaluation of a policy on a table, up to the report."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From one goal to a policy."""
+"""Tuning: one goal to a policy."""
 
 import json
 from dataclasses import replace

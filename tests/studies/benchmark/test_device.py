@@ -1,4 +1,4 @@
-"""What a protector costs is measured beside a stream without one, and no figure is made up."""
+"""The cost of a protector is measured against a stream without one, and no figure is made up."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What `bench` measures is what it says it measures; how fast anything is, is not tested."""
+"""`bench` measures what it claims; speed is not tested."""
 
 import sys
 

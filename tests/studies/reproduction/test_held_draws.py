@@ -1,4 +1,4 @@
-"""Held draws beside the paper's numbers: what is said follows what was measured."""
+"""Held draws compared with the paper's numbers: statements follow the measurements."""
 
 from dataclasses import replace
 

@@ -45,7 +45,7 @@ def bundle(candidates, **planted):
 
 
 def favoured(score, candidates, **planted):
-    """Whose score is highest."""
+    """The person with the highest score."""
     exposed = bundle(candidates, **planted)
     return int(np.argmax([score(exposed, each) for each in candidates]))
 

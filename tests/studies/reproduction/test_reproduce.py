@@ -20,7 +20,7 @@ from studies.reproduction.reproduce import ReproduceRequest, reproduce
 
 @pytest.fixture(scope="module")
 def experiment() -> CaseExperiment:
-    """What is done shows in the first channel, who does it in the second."""
+    """The activity shows in the first channel, the person in the second."""
     rng = np.random.default_rng(0)
     recording = np.repeat(np.arange(6), 50)
     doing, who = recording % 2, recording // 2

@@ -1,4 +1,4 @@
-"""Utterances, and what is said where they are missing."""
+"""Utterances, and the message if they are missing."""
 
 from pathlib import Path
 

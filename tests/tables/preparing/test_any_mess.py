@@ -1,4 +1,4 @@
-"""Whatever the mess, in constant memory, and nothing is left behind when it fails."""
+"""Any messy table, in constant memory, with nothing left behind after a failure."""
 
 import subprocess
 import sys

@@ -64,7 +64,7 @@ def weighing(policy, costs):
 
 
 def test_a_cheap_misreading_is_preferred_to_a_dear_one(gym_windows, gym_policy, models, protection, book):
-    """run and walk are nearly the same to this app: it hears the wrong one of them more often, and less is dear."""
+    """run and walk are nearly the same to this app: it predicts the wrong one of them more often, at lower cost."""
     plain, weighed = (learn(models, weighing(gym_policy, each)) for each in ({}, COSTS))
     before, after = plain.mechanism.probabilities, weighed.mechanism.probabilities
     assert book.prior @ (after * CHEAP).sum(axis=1) > book.prior @ (before * CHEAP).sum(axis=1) + 0.2

@@ -1,4 +1,4 @@
-"""What a coder learns from."""
+"""The training data of coders."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_progress_rises_to_the_end():
 
 
 def test_of_levels_a_coder_says_the_median_and_not_the_mode():
-    """Of five levels, in no order of their codes; the lowest is the likeliest, the median two above."""
+    """Scores of five levels, not in the order of their codes; the lowest is the likeliest, the median two above."""
     rank = torch.tensor([2, 0, 4, 1, 3])
     shares = torch.tensor([0.2, 0.35, 0.15, 0.1, 0.2])  # by code
     scores = torch.zeros(1, 5, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Where nobody knows how a device lies, what its channels rest at says nothing to the coder."""
+"""With an unknown orientation, the means of channels do not affect the coder."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Owner or other: people are told apart, and a threshold decides."""
+"""Owner or other: the coder recognises people, and a threshold decides."""
 
 from dataclasses import replace
 

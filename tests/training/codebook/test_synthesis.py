@@ -134,7 +134,7 @@ def crowd(people, seed=0):
 
 
 def test_being_near_to_an_output_proves_nothing_about_having_taken_part():
-    """Outputs that keep away from all training windows show that whoever is near was in none of them."""
+    """Outputs that avoid all training windows would show that a person near one was not in training."""
     windows, people = crowd(24)
     members = people % 2 == 0
     learnt, codes = windows[members], codes_of(windows, "activity")

@@ -1,9 +1,9 @@
-"""Who is told true useful labels guesses from their whole sequence, and from nothing else."""
+"""The guesser from true useful labels uses their whole sequence, and nothing else."""
 
 import numpy as np
 import pytest
 
-from deeprotect.training.fitting.blind import Told, blind
+from deeprotect.training.fitting.blind import KnownLabels, blind
 
 
 def told(labels, secret, *, draw=None):
@@ -11,7 +11,7 @@ def told(labels, secret, *, draw=None):
     labels = np.asarray(labels)
     number, recording = labels.ravel().astype(np.int64), np.repeat(np.arange(len(labels)), labels.shape[1])
     draws = np.arange(number.size) if draw is None else np.asarray(draw)
-    return Told(number, np.repeat(np.asarray(secret, dtype=str), labels.shape[1]), recording, draws)
+    return KnownLabels(number, np.repeat(np.asarray(secret, dtype=str), labels.shape[1]), recording, draws)
 
 
 def exclusive_or(seed, recordings=200):
@@ -51,6 +51,6 @@ def test_a_pool_of_held_draws_knows_the_labels_of_all_their_windows():
 
 
 def test_a_pool_never_crosses_a_recording_or_a_change_of_the_secret():
-    side = Told(np.zeros(6, int), np.array(list("aaabbb")), np.array([0, 0, 1, 1, 1, 1]), np.arange(6))
+    side = KnownLabels(np.zeros(6, int), np.array(list("aaabbb")), np.array([0, 0, 1, 1, 1, 1]), np.arange(6))
     assert side.pools(9).tolist() == [0, 0, 1, 2, 2, 2]
     assert side.pools(2).tolist() == [0, 0, 1, 2, 2, 3]

@@ -14,7 +14,7 @@ from deeprotect.training.fitting.fit import enrol
 from deeprotect.training.labelled_windows import read_windows
 
 WINDOWS = 22
-"""Of eight rows in three times sixty that show one activity throughout."""
+"""Windows of eight rows, three times sixty rows with one activity each."""
 
 
 def limping(*, seconds: int, start: float = 0.0) -> pa.Table:

@@ -12,7 +12,7 @@ from deeprotect.privacy.channel.beyond import Excess, apart, needed
 from deeprotect.privacy.channel.scripts import Scripts
 from deeprotect.signals import Hold
 from deeprotect.training.fitting import kept_aside as counting
-from deeprotect.training.fitting.kept_aside import Readings, for_new_people, kept_aside, units_of
+from deeprotect.training.fitting.kept_aside import SlotReadings, for_new_people, kept_aside, units_of
 from deeprotect.training.labelled_windows import MISSING, LabelledWindows, place_in, read_windows
 from deeprotect.training.splits import ONE_WINDOW
 
@@ -42,7 +42,7 @@ class ReadsTheFirstSample:
 
 
 def windows(read, labels, lengths):
-    """What the coder reads of each window, what its label says, and windows of each recording."""
+    """The coder's class of each window, its label, and the windows of each recording."""
     recording = np.repeat(np.arange(len(lengths)), lengths)
     label = np.array([None if each == "-" else each for each in labels], dtype=object)
     samples = np.array([int(each) for each in read], dtype=float)[:, None, None]
@@ -50,19 +50,19 @@ def windows(read, labels, lengths):
 
 
 def test_a_window_is_misread_where_its_code_is_not_its_label_or_it_has_none():
-    found = Readings.of(ReadsTheFirstSample(), windows("0011", "ab-b", [3, 1]), ["what"])
+    found = SlotReadings.of(ReadsTheFirstSample(), windows("0011", "ab-b", [3, 1]), ["what"])
     assert found.misread.tolist() == [False, True, True, False]
     assert found.truth.tolist() == [0, 1, MISSING, 1]
     assert found.recording.tolist() == [0, 0, 0, 1]
 
 
 def test_a_label_without_a_code_of_its_own_is_misread_whatever_is_read():
-    assert Readings.of(ReadsTheFirstSample(), windows("01", "cc", [2]), ["what"]).misread.all()
+    assert SlotReadings.of(ReadsTheFirstSample(), windows("01", "cc", [2]), ["what"]).misread.all()
 
 
 def test_a_held_draw_is_read_rightly_where_most_windows_that_it_listens_to_are_of_its_code():
     coder = ReadsTheFirstSample(Hold(3, 3))
-    found = Readings.of(coder, windows("0011101111", "aabbbaa---", [7, 3]), ["what"])
+    found = SlotReadings.of(coder, windows("0011101111", "aabbbaa---", [7, 3]), ["what"])
     assert found.misread.tolist() == [False, False, True, True]  # a short last episode counts, and one without labels
     assert found.truth.tolist() == [0, 1, 0, MISSING]
     assert found.first.tolist() == [0, 3, 6, 7]
@@ -70,7 +70,7 @@ def test_a_held_draw_is_read_rightly_where_most_windows_that_it_listens_to_are_o
 
 def test_only_windows_that_a_draw_listens_to_are_looked_at():
     coder = ReadsTheFirstSample(Hold(3, 1))
-    found = Readings.of(coder, windows("101", "bab", [3]), ["what"])
+    found = SlotReadings.of(coder, windows("101", "bab", [3]), ["what"])
     assert coder.seen == 1
     assert not found.misread.any()  # the one in the middle
 
@@ -78,7 +78,7 @@ def test_only_windows_that_a_draw_listens_to_are_looked_at():
 def test_a_script_is_counted_slot_by_slot_as_one_draw():
     scripts = Scripts(2, 3, 1, 2)
     coder = ReadsTheFirstSample(Hold(6, 6), scripts)
-    found = Readings.of(coder, windows("000011111111", "aabbbbbbbb--", [6, 6]), ["what"])
+    found = SlotReadings.of(coder, windows("000011111111", "aabbbbbbbb--", [6, 6]), ["what"])
     assert found.misread.tolist() == [False, True, False, False, False, True]
     assert found.draw.tolist() == [0, 0, 0, 1, 1, 1]
     assert list(found.means(found.recording, length=1, tau=Fraction(1, 2))) == [Fraction(1, 6), Fraction(1, 6)]
@@ -86,7 +86,7 @@ def test_a_script_is_counted_slot_by_slot_as_one_draw():
 
 
 def test_people_are_means_over_their_recordings_and_no_stretch_leaves_one():
-    found = Readings.of(ReadsTheFirstSample(), windows("0101", "aaaa", [2, 2]), ["what"])
+    found = SlotReadings.of(ReadsTheFirstSample(), windows("0101", "aaaa", [2, 2]), ["what"])
     assert list(found.means(np.zeros(4, int), length=2, tau=Fraction(1, 2))) == [Fraction(1, 2)]
     assert list(found.means(np.zeros(4, int), length=1, tau=Fraction(1, 2))) == [Fraction(1, 4)]
 
@@ -132,7 +132,7 @@ def test_people_are_kept_where_they_are_neither_useful_nor_sensitive(gym_policy,
 
 
 def test_recordings_kept_aside_teach_nothing_and_choose_nothing(gym_table, gym_policy):
-    """Whatever their samples are, the bundle learns the same; only the counts differ."""
+    """The bundle learns the same for any samples of these; only the counts differ."""
     policy = gym_policy.vary(training={"max_epochs": 1}, privacy={"mechanism": "auto"})
     every = read_windows(gym_table, policy, tails=True)
     rows = np.repeat(kept_aside(every, policy), 8)[: gym_table.num_rows]
@@ -157,7 +157,7 @@ def test_padded_tails_are_counted_though_nothing_is_learnt_from_them(gym_table, 
     bundle = Protector.train(policy, table).bundle
     assert bundle.manifest.training.windows == 15 * 29
     kept = every[kept_aside(every, policy)]
-    read = Readings.of(bundle, kept, policy.inferences.useful)
+    read = SlotReadings.of(bundle, kept, policy.inferences.useful)
     assert len(read.misread) == 3 * 30
     means = list(read.means(kept.recording, length=1, tau=apart(bundle.mechanism)))
     assert list(Excess.of(means).counts) == bundle.manifest.kept.counts["draw"]

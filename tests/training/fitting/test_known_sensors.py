@@ -1,4 +1,4 @@
-"""What `init` writes for any sensor it knows, `train` can finish: also where a channel hardly moves in its range."""
+"""`train` completes for any sensor that `init` knows, even if a channel hardly moves in its range."""
 
 import numpy as np
 import pyarrow as pa

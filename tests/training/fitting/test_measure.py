@@ -1,9 +1,10 @@
-"""What is measured where a protector is made: single windows, whole recordings, and people whom it has never met."""
+"""Measurements when a protector is made: single windows, whole recordings, and unseen people."""
 
 import numpy as np
 import pytest
 
 from deeprotect.bundle.card import measured, new_people
+from deeprotect.bundle.kept import Kept
 from deeprotect.bundle.manifest import Measured
 from deeprotect.training.fitting.fit import fit
 from deeprotect.training.fitting.trained import Attacker
@@ -75,3 +76,11 @@ def test_without_a_word_about_people_the_card_says_what_to_add(gym_policy):
     policy = gym_policy.vary(inferences={"sensitive": []}, training={"people": None})
     (line,) = new_people(result, policy)
     assert line.endswith('the policy does not say who people are; add [training] people = "COLUMN".')
+
+
+def test_a_protector_that_counted_on_new_people_does_not_say_that_there_were_too_few(gym_policy):
+    result = Measured(mechanism="channel", guarantee="ldp", epsilon=5.0, windows=9, useful={})
+    policy = gym_policy.vary(inferences={"sensitive": []}, training={"people": "person"})
+    (few,), (earlier,) = (new_people(result, policy, kept=each) for each in (None, Kept.model_construct(of="people")))
+    assert few.endswith("not measured, because there were too few people to keep some of them aside.")
+    assert earlier.endswith("not measured, because it was made before training measured that; train again.")

@@ -1,4 +1,4 @@
-"""Classes that are rare or lost are said, each for itself; and costs make them count."""
+"""Rare or lost classes are each reported; and costs make them count."""
 
 import dataclasses
 

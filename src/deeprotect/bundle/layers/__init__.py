@@ -1,1 +1,1 @@
-"""The vocabulary of networks: layers that are numbers, each a pure function of one row."""
+"""The layers of networks: numbers only, each layer a pure function of one row."""

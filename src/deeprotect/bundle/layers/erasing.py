@@ -1,8 +1,8 @@
-"""The layer that takes linear directions out of a window, exactly: no layer behind it can tell where along them it lay.
+"""The layer that erases linear directions from a window, exactly: later layers see nothing along them.
 
 Directions are columns of a matrix whose rows at the pivots are the identity: A there, and 1 at the pivot itself. In
 steps around the middle of the public range, a window x becomes y = x − rint(A · x[pivots]), 0 at the pivots. Windows of
-equal y are neighbours: one is the other moved along the directions, to the nearest step.
+equal y are neighbours: they differ by a move along the directions, to the nearest step.
 docs/claims.md#erased-directions
 """
 
@@ -19,7 +19,7 @@ from deeprotect.bundle.layers.tensors import Integers
 from deeprotect.errors import BundleError
 
 WINDOW_BITS = 15
-"""A window's values lie on 2^15 steps of the public range, as fine as most sensors are."""
+"""A window's values are rounded to 2^15 steps of the public range, as fine as most sensors."""
 MIDDLE = 1 << (WINDOW_BITS - 1)
 WHOLE_RANGE = Clip(0, 2 * MIDDLE)
 ONE = 1 << 14
@@ -28,8 +28,9 @@ ONE = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Erase(Layer):
-    """Scaled windows to whole steps without the directions. `pivots` are places in a window; `others` (pivot, place)
-    is what each pivot moves the other places by, in their order.
+    """Maps scaled windows to whole steps without the directions.
+
+    `pivots` are places in a window; `others` (pivot, place) is how far each pivot moves the other places, in order.
 
     Scaling up instead of rounding, 2^14 · x − others · x[pivots], would be wrong: modulo 2^14, which does not see x,
     it gives away the pivots' low bits.
@@ -52,7 +53,7 @@ class Erase(Layer):
 
     @cached_property
     def directions(self) -> NDArray[np.float64]:
-        """(value, pivot): whole multiples of 2^-14."""
+        """The matrix (value, pivot), in whole multiples of 2^-14."""
         matrix = np.zeros((self.values, len(self.pivots)))
         matrix[np.delete(np.arange(self.values), self.pivots)] = self.others.T / ONE
         matrix[self.pivots] = np.eye(len(self.pivots))
@@ -76,7 +77,7 @@ class Erase(Layer):
         return Prepared(step, bounds, 2 * directions.size + 4 * self.values)
 
     def _bounds(self, given: Bounds) -> Bounds:
-        """0 at the pivots; elsewhere the value's own steps, less the least and the most that pivots move it by."""
+        """0 at the pivots; elsewhere the value's own interval, minus the interval of what the pivots move it by."""
         size = 1 << WINDOW_BITS
         steps = WHOLE_RANGE.bounds(replace(given, low=given.low * size, high=given.high * size))
         low, high = steps.low - MIDDLE, steps.high - MIDDLE

@@ -1,7 +1,7 @@
-"""What every layer is: a function of one row in exact arithmetic, whose bounds are known before anything is computed.
+"""The base of all layers: functions of one row in exact arithmetic, with bounds known before anything is computed.
 
-Values on the way are held in float32 or float64, and whole wherever they are added up. A sum of whole numbers is
-exact in any order as long as no partial sum leaves the whole numbers that the type holds: below 2^24 in float32, below
+Values are held in float32 or float64, and are integers wherever they are summed. A sum of integers is
+exact in any order as long as no partial sum exceeds the integers that the type holds: below 2^24 in float32, below
 2^53 in float64. So block, place, threads, machine and language make no difference. docs/claims.md#exact-networks
 """
 
@@ -20,24 +20,23 @@ from deeprotect.privacy.json_reader import JsonReader
 Array = NDArray[np.floating[Any]]
 """Rows: (*shape, row)."""
 Shape = tuple[int, ...]
-"""Of one row: (value,) or, for a series, (time, channel)."""
+"""The shape of one row: (value,) or, for a series, (time, channel)."""
 Kind = type[np.floating[Any]]
 MOST_VALUES = 1 << 20
-"""Of one row anywhere in a network: what a layer may ask memory for."""
+"""The most values that one row may have anywhere in a network; limits memory."""
 MOST_WORK = 1 << 25
-"""For one row, about a millisecond."""
+"""The most multiplications for one row, about a millisecond."""
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 52
-"""Sums below are exact; a factor of two below 2^53 covers the rounding of the bound itself."""
+"""Sums below these are exact; half of 2^53 leaves room for the rounding of the bound itself."""
 LARGEST = 2.0**62
-"""Squares of what is below stay in float32; what is not could be infinite, or no number."""
+"""Squares of smaller values fit into float32; larger values could become infinite or NaN."""
 
 
 @dataclass
 class Footprint:
-    """Of a network, its branches included: multiplications and passes for one row that it may still take, and the
-    largest sum that any of its layers can come to.
+    """The work that a network and its branches may still use for one row, and the largest sum of any layer.
 
-    A bundle of few bytes could name one large layer again and again.
+    A small bundle could name one large layer again and again.
     """
 
     left: int = MOST_WORK
@@ -55,10 +54,10 @@ class Footprint:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What the values of a row can be: each lies in its interval [low, high]; whole or not, and of which type.
+    """The possible values of a row: an interval [low, high] for each, whether they are integers, and their type.
 
-    A value with infinite ends can be anything, NaN included. Where values are `ours`, no other layer needs them, and
-    the next one may write over them. docs/claims.md#exact-networks
+    A value with infinite ends can be anything, even NaN. `ours`: no other layer needs the values, so the next one may
+    overwrite them. docs/claims.md#exact-networks
     """
 
     low: NDArray[np.float64]
@@ -70,18 +69,18 @@ class Bounds:
 
     @classmethod
     def anything(cls, values: int) -> "Bounds":
-        """Of what comes from outside."""
+        """The bounds of a network's input: none."""
         high = np.full(checked((values,), "input"), np.inf)
         return cls(-high, high, whole=False)
 
     @classmethod
     def between(cls, low: float, high: float, shape: Shape) -> "Bounds":
-        """Whole numbers in one interval, in float32."""
+        """Integers in one interval, in float32."""
         return cls(np.full(shape, float(low)), np.full(shape, float(high)), whole=True)
 
     @classmethod
     def rounded(cls, low: NDArray[np.float64], high: NDArray[np.float64]) -> "Bounds":
-        """Of results that are rounded to float32: one float32 further out at either end."""
+        """For results rounded to float32: each end is moved outward by one float32."""
         infinity = np.float32(np.inf)
         lower, higher = np.nextafter(low.astype(np.float32), -infinity), np.nextafter(high.astype(np.float32), infinity)
         return cls(lower.astype(np.float64), higher.astype(np.float64), whole=False)
@@ -97,11 +96,11 @@ class Bounds:
 
     @property
     def hull(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of a series: the least and the largest value of each channel."""
+        """The least and the largest value of each channel of a series."""
         return self.low.min(axis=0), self.high.max(axis=0)
 
     def after(self, layer: "Prepared") -> "Bounds":
-        """What comes out of a layer; a value that could leave ±LARGEST can be anything."""
+        """The bounds after a layer; a value that could exceed ±LARGEST can be anything."""
         made = layer.bounds
         known = made.most < LARGEST
         low, high = np.where(known, made.low, -np.inf), np.where(known, made.high, np.inf)
@@ -109,19 +108,19 @@ class Bounds:
         return replace(made, low=low, high=high, footprint=self.footprint)
 
     def require_whole(self, op: str) -> None:
-        """Of what is added up."""
+        """Refuse to sum values that are not integers."""
         if not self.whole:
             raise BundleError(f"layer {op}: what it adds up is not rounded to whole numbers; train again")
 
     def exact_type(self, bound: float, op: str) -> Kind:
-        """The number type in which sums of whole numbers are exact that are at most `bound`."""
+        """The number type in which sums of integers up to `bound` are exact."""
         self.footprint.largest_sum = max(self.footprint.largest_sum, bound)
         if not bound < EXACT_FLOAT64:
             raise BundleError(f"layer {op}: its sums could exceed the whole numbers that are exact; train again")
         return np.float32 if bound < EXACT_FLOAT32 else np.float64
 
     def require_float32(self, op: str) -> None:
-        """Values that stand beside others, or are added to them one by one, are of one type everywhere."""
+        """Refuse values that are not float32: values that are concatenated or added must have one type."""
         if self.kind is not np.float32 or (self.whole and not self.most.max() < EXACT_FLOAT32):
             raise BundleError(f"layer {op}: what it takes is larger than float32 holds exactly; train again")
 
@@ -139,13 +138,13 @@ class Bounds:
 
 
 Step = Callable[[Array, Array | None], Array]
-"""(*shape, row) in, (*shape, row) out, into the second argument where there is one."""
+"""Maps (*shape, row) to (*shape, row), written into the second argument if it is given."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A layer ready to run on rows of known bounds: what it does, what comes out, and roughly the multiplications and
-    passes for one row, without those of layers inside it, which have spent their own."""
+    """A layer ready to run on rows of known bounds: its step, its bounds, and roughly its multiplications and passes
+    for one row, without those of layers inside it, which are counted separately."""
 
     step: Step
     bounds: Bounds
@@ -155,15 +154,15 @@ class Prepared:
 class Layer(ABC):
     """Row i of the result depends on row i alone.
 
-    Rows come last, so that they lie side by side in memory: each step of a layer then runs along many rows at once,
-    and a stretch of a series is a matrix without a copy. It takes a third of the time that rows first take.
+    Rows are the last axis, so they are contiguous in memory: each step runs along many rows at once, and a stretch of a
+    series is a matrix without a copy. That takes a third of the time of rows first.
     """
 
     op: ClassVar[str]
 
     @abstractmethod
     def prepare(self, given: Bounds) -> Prepared:
-        """For rows of the given bounds; a BundleError where they do not fit, or where a sum could be inexact."""
+        """Prepares the layer for rows of these bounds; refuses those that do not fit, and inexact sums."""
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
         return {"op": self.op, **stored(self, tensors)}
@@ -175,7 +174,7 @@ class Layer(ABC):
 
 
 def handed(values: Array, out: Array | None) -> Array:
-    """A result that lies elsewhere, in the place that was asked for, where there is one."""
+    """Copies a result into `out`, if that is given."""
     if out is None:
         return values
     out[...] = values
@@ -183,19 +182,19 @@ def handed(values: Array, out: Array | None) -> Array:
 
 
 def checked(shape: Shape, op: str) -> Shape:
-    """The shape, refused where one row of it would ask for too much memory."""
+    """Returns the shape; refuses one whose rows would need too much memory."""
     if min(shape) < 1 or np.prod([float(size) for size in shape]) > MOST_VALUES:
         raise BundleError(f"layer {op} makes rows of no value or of more than {MOST_VALUES}; train again")
     return shape
 
 
 AS_THE_LAYER_SAYS = 0
-"""Axes of a tensor whose shape is another in each layer that has it."""
+"""For a tensor whose number of axes depends on the layer."""
 Part = TypeVar("Part")
 
 
 def _restored(kind: type[Part], record: JsonReader, tensors: TensorReader, *, axes: int = 1) -> Part:
-    """Field by field, by their types, as `stored` lays them out; a tensor has one axis unless its field says more."""
+    """Reads fields by their types, as `stored` writes them; a tensor has one axis unless its field says otherwise."""
     found: dict[str, Any] = {}
     for each in fields(kind):  # type: ignore[arg-type]  # dataclasses all
         own = each.metadata.get("axes", 1)
@@ -209,8 +208,7 @@ def _restored(kind: type[Part], record: JsonReader, tensors: TensorReader, *, ax
 
 
 def stored(part: Any, tensors: TensorWriter) -> dict[str, Any]:
-    """The fields of a layer as a manifest has them: arrays lie with the tensors, what has fields of its own is laid
-    out beside the others."""
+    """The fields of a layer for the manifest: arrays go to the tensors, and nested dataclasses are flattened."""
     body: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)

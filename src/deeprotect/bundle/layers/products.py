@@ -1,4 +1,4 @@
-"""Layers that multiply and add whole numbers: affine maps, convolution in time, spectra."""
+"""Layers that multiply and add integers: affine maps, convolution in time, spectra, statistics."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -12,14 +12,14 @@ from deeprotect.errors import BundleError
 
 LARGEST_SHIFT = 64
 ROUNDED_THRICE = 1 + 2.0**-21
-"""More than what a product, its square, their sum and its root grow by when each is rounded to float32."""
+"""Bounds the growth by rounding a product, its square, their sum and the root to float32."""
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Whole weights and a bias; what they sum up to for an output is multiplied by 2^-shift of that output.
+    """Integer weights and a bias; each output's sum is multiplied by 2^-shift of that output.
 
-    That is exact, and part of the weights when it runs. weights is (…, output), bias and shift are (output,).
+    The factor is exact, and folded into the weights. `weights` is (…, output), `bias` and `shift` are (output,).
     """
 
     weights: Integers = field(metadata={"axes": AS_THE_LAYER_SAYS})
@@ -42,10 +42,10 @@ class Product:
         return np.asarray(np.ldexp(weights, -self.shift), dtype=kind)
 
     def bounds(self, low: NDArray[np.float64], high: NDArray[np.float64], *, given: Bounds, op: str) -> Bounds:
-        """Of outputs (output,), where inputs (input,) lie between the ends at every step in time.
+        """The bounds of outputs (output,) for inputs (input,) between `low` and `high` at every step in time.
 
-        The middle of the interval and half its width are summed apart: one with the weights, one with their magnitudes.
-        All is exact, as sums are that run, or refused.
+        The middles of the intervals are summed with the weights, their half widths with the magnitudes of the weights.
+        Both sums are exact, or the layer is refused.
         """
         kernel, bias = self.weights if self.weights.ndim == 3 else self.weights[None], self.whole_bias
         weights, sizes = kernel.sum(axis=0, dtype=np.float64), np.abs(kernel).sum(axis=0, dtype=np.float64)
@@ -116,7 +116,7 @@ class _Convolving:
     def __init__(self, layer: Convolution, kind: Kind, *, length: int, steps: int) -> None:
         product, (width, inputs, outputs) = layer.product, layer.product.weights.shape
         weights = np.zeros((width, inputs + 1, outputs))
-        # The last of the first step's inputs is 1, and carries the bias: adding it afterwards would be one more pass.
+        # The last input of the first step is 1 and carries the bias, which saves a pass for adding it.
         weights[:, :inputs], weights[0, inputs] = product.weights, product.whole_bias
         self._weights = product.scaled(weights.reshape(-1, outputs), kind)
         self._by_output = np.ascontiguousarray(self._weights.T)
@@ -131,7 +131,7 @@ class _Convolving:
         else:
             padded = self._framed(rows)
         time, value, row = padded.strides
-        # What the kernel sees at a step lies together in memory: a matrix for each step, none of them copied.
+        # The input of the kernel at a step is contiguous in memory: a matrix for each step, without a copy.
         shape, strides = (self._steps, len(self._weights), count), (self._stride * time, value, row)
         if count > 1:
             seen: Array = np.ndarray(shape, self._kind, padded, strides=strides)
@@ -141,7 +141,7 @@ class _Convolving:
         return product if out is None else handed(product, out)
 
     def _framed(self, rows: Array) -> Array:
-        """With zeros before and after them, and ones beside them."""
+        """Adds zeros before and after the rows, and a channel of ones."""
         length, inputs, count = rows.shape
         first, last = self._padding, self._padding + length
         padded = np.empty((length + 2 * first, inputs + 1, count), self._kind)
@@ -155,7 +155,7 @@ class _Convolving:
 class Spectrum(Layer):
     """(time, channel) to magnitudes of the Fourier transform, flat as (frequency, channel), times 2^-shift.
 
-    `cosine` and `sine` hold one turn each, in as many whole numbers as there are samples. Squares, their sum and its
+    `cosine` and `sine` hold one turn each, with one integer per sample. Squares, their sum and its
     root are each rounded to float32.
     """
 
@@ -194,7 +194,7 @@ class Spectrum(Layer):
 class Statistics(Layer):
     """(time, channel) to the channels' means, standard deviations, least and largest values, in this order.
 
-    From exact sums of values and of squares, by float64's division and root, each rounded to float32 in the end.
+    Computed from exact sums of values and squares by float64 division and root, and rounded to float32 at the end.
     """
 
     op: ClassVar[str] = "statistics"
@@ -208,7 +208,7 @@ class Statistics(Layer):
         kind, ones = np.int32 if largest < 1 << 31 else np.int64, np.ones(samples)
 
         def one(row: Array) -> Array:
-            """Of a single row, by products: calls of numpy are what it costs."""
+            """For a single row, with few calls of numpy, which dominate its cost."""
             values = np.empty((4, channels), np.float32)
             by_channel = np.ascontiguousarray(row.reshape(samples, channels).T)
             np.minimum.reduce(by_channel, axis=1, out=values[2])

@@ -1,4 +1,4 @@
-"""Layers that round, values one by one onto whole numbers or through a table of them, and the one that decides."""
+"""Layers that round values one by one, to integers or through a table, and the layer that decides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,12 +15,12 @@ from deeprotect.privacy.json_reader import JsonReader
 
 LARGEST_CODE = 1 << 15
 NO_SUPPORT = -(1 << 50)
-"""Of a code that no combination of classes has: less than any sum of scores, and a thousand of them still add up."""
+"""The support of a code without a combination of classes: below any sum of scores, and 1024 of them do not overflow."""
 
 
 @dataclass(frozen=True)
 class Clip:
-    """Rounding to the nearest whole numbers, of two the even one, between ends that float32 holds."""
+    """Rounds to the nearest integer, ties to even, and clips to ends that float32 holds."""
 
     low: int
     high: int
@@ -30,19 +30,19 @@ class Clip:
             raise BundleError(f"a layer clips to [{self.low}, {self.high}], which is no range below 2^24; train again")
 
     def bounds(self, given: Bounds) -> Bounds:
-        """Where values end up: a clip lifts what lies below it, and lowers what lies above."""
+        """The bounds after clipping, which raises what lies below and lowers what lies above."""
         low, high = (np.clip(np.rint(end), self.low, self.high) for end in (given.low, given.high))
         return Bounds(low, high, whole=True)
 
     def step(self, given: Bounds) -> Callable[[Array, Array], Array]:
-        """Of values within the bounds, into the second argument; NaN counts as 0."""
-        low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)  # clip is slow to take scalars
+        """The step for values within the bounds, written into the second argument; NaN counts as 0."""
+        low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)  # clip is slow with scalars
         finite, zero = bool(np.isfinite(given.most).all()), min(max(0, self.low), self.high)
 
         def rounded(values: Array, out: Array) -> Array:
             np.rint(values, out=out, casting="same_kind")
             out.clip(low, high, out=out)
-            if not finite and (some := np.vdot(out, out)) != some:  # the soonest way to know that some are NaN
+            if not finite and (some := np.vdot(out, out)) != some:  # the fastest test for NaN
                 np.copyto(out, zero, where=np.isnan(out))
             return out
 
@@ -85,14 +85,14 @@ class Quantise(Layer):
 
     @property
     def ramps(self) -> tuple[Array, Array]:
-        """Where each begins, and how steep it is: (copy, value, 1)."""
+        """Where each ramp begins, and its slope: (copy, value, 1)."""
         shift = np.ldexp(self.shift.astype(np.float32), -self.shift_scale)
         return shift[:, :, None], np.ldexp(self.factor.astype(np.float32), -self.factor_scale)[:, :, None]
 
 
 @dataclass(frozen=True)
 class Round(Layer):
-    """To the nearest whole number, clipped; with a lower bound of 0 it is a rectifier, too."""
+    """Rounds to the nearest integer and clips; with a lower bound of 0 it is a rectifier, too."""
 
     clip: Clip
     op: ClassVar[str] = "round"
@@ -110,7 +110,7 @@ class Round(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Table(Layer):
-    """Rounded, and looked up: the first of the values stands for `low` and whatever is below it, the last for the rest.
+    """Rounds and looks up in a table: the first value stands for `low` and everything below, the last for the rest.
 
     So tanh and sigmoid are the same numbers everywhere.
     """
@@ -134,9 +134,9 @@ class Table(Layer):
 
 @dataclass(frozen=True)
 class Scale(Layer):
-    """Times 2^-shift, which is exact: the way from whole numbers to the units of a feature or a window.
+    """Multiplies by 2^-shift, exactly: from integers to the units of a feature or a window.
 
-    What float32 has no normal number for is rounded as there, in float64, too: what runs on a device knows no types.
+    Results outside float32's normal range are rounded as in float32, in float64, too: JavaScript has float64 only.
     """
 
     shift: int
@@ -163,9 +163,9 @@ class Scale(Layer):
 
 @dataclass(frozen=True, eq=False)
 class Argmax(Layer):
-    """Scores of several inferences side by side, so many classes each, to one code; of equal scores, the first.
+    """Maps scores of several inferences, side by side, to one code; of equal scores, the first wins.
 
-    codes: the code of every combination of classes, the last inference fastest.
+    `codes` has the code of every combination of classes, the last inference fastest.
     """
 
     classes: tuple[int, ...]
@@ -174,7 +174,7 @@ class Argmax(Layer):
 
     def prepare(self, given: Bounds) -> Prepared:
         given.require_whole(self.op)
-        given.require_float32(self.op)  # so that the sums of as many windows as an episode may have stay exact
+        given.require_float32(self.op)  # so that sums over the longest episode stay exact
         values, combinations = sum(self.classes), float(np.prod([float(count) for count in self.classes]))
         if not self.classes or min(self.classes) < 1 or given.flat(self.op) != values:
             raise BundleError(f"layer {self.op}: it does not fit {given.shape[0]} scores; train again")
@@ -187,7 +187,7 @@ class Argmax(Layer):
         return Prepared(step, Bounds.between(self.codes.min(), self.codes.max(), (1,)), 4 * values)
 
     def decide(self, scores: Array) -> NDArray[np.int64]:
-        """Codes of scores (score, row)."""
+        """Decides on codes for scores (score, row)."""
         combination, end = np.zeros(scores.shape[-1], dtype=np.int64), 0
         for count in self.classes:
             start, end = end, end + count
@@ -196,11 +196,11 @@ class Argmax(Layer):
 
     @property
     def labels(self) -> int:
-        """Codes that it decides between."""
+        """The number of codes that it decides between."""
         return int(self.codes.max()) + 1
 
     def support(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-        """What speaks for each code (code, row), of scores (score, row): its best classes."""
+        """The support of each code (code, row) from scores (score, row): the best sum of scores of its classes."""
         combined, end = np.zeros((1, scores.shape[-1]), dtype=np.int64), 0
         for count in self.classes:
             start, end = end, end + count
@@ -210,7 +210,7 @@ class Argmax(Layer):
         return best
 
     def to_json(self, tensors: TensorWriter) -> dict[str, Any]:
-        # Nothing is rejected; the format has a place for it.
+        # No code is for abstaining; the format has a field for it.
         return super().to_json(tensors) | {"classes": list(self.classes), "reject": None}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Layers that arrange others, and the closed vocabulary of all layers: what is not in it cannot be run."""
+"""Layers that arrange others, and the closed vocabulary of layers: nothing else can be run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from deeprotect.privacy.json_reader import JsonReader
 
 @dataclass(frozen=True)
 class Unflatten(Layer):
-    """A flat window (time · channels + channel) to a series (time, channel)."""
+    """Maps a flat window (time · channels + channel) to a series (time, channel)."""
 
     channels: int
     op: ClassVar[str] = "unflatten"
@@ -32,7 +32,7 @@ class Unflatten(Layer):
 
 @dataclass(frozen=True)
 class Flatten(Layer):
-    """A series (time, channel) to a flat row, channel fastest."""
+    """Maps a series (time, channel) to a flat row, channel fastest."""
 
     op: ClassVar[str] = "flatten"
 
@@ -42,7 +42,7 @@ class Flatten(Layer):
 
 
 def _reshaped(given: Bounds, shape: Shape) -> Prepared:
-    """The same memory in another shape."""
+    """Reshapes rows without a copy."""
 
     def step(rows: Array, out: Array | None) -> Array:
         return handed(rows.reshape(*shape, -1), out)
@@ -52,7 +52,7 @@ def _reshaped(given: Bounds, shape: Shape) -> Prepared:
 
 @dataclass(frozen=True)
 class Concatenation(Layer):
-    """Several chains of layers on the same rows, their flat results side by side; an empty chain is the row itself."""
+    """Concatenates the flat results of several chains of layers on the same rows; an empty chain is the identity."""
 
     branches: tuple[tuple[Layer, ...], ...]
     op: ClassVar[str] = "concatenation"
@@ -108,7 +108,7 @@ class Residual(Layer):
 
 
 def prepare(layers: Sequence[Layer], given: Bounds) -> Prepared:
-    """All layers in turn as one."""
+    """Prepares a chain of layers as one."""
     steps = list[Step]()
     for layer in layers:
         prepared = layer.prepare(given)
@@ -129,11 +129,11 @@ _LAYERS = (Affine, Argmax, Convolution, Erase, Flatten, Quantise, Round, Scale, 
 SIMPLE: dict[str, Callable[[JsonReader, TensorReader], Layer]] = {layer.op: layer.read for layer in _LAYERS}
 OPS = (*SIMPLE, Concatenation.op, Residual.op)
 MOST_LAYERS, DEEPEST = 256, 4
-"""Of a network, those in branches included, and of chains inside chains."""
+"""The most layers of a network, including those in branches, and the deepest nesting of chains."""
 
 
 def read_layers(listed: Any, tensors: TensorReader) -> tuple[Layer, ...]:
-    """The layers that a list of JSON objects names; few enough, and not nested without end."""
+    """Reads layers from a list of JSON objects; limits their number and nesting."""
     return _Reading(tensors).chain(listed, depth=0)
 
 

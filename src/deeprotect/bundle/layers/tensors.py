@@ -1,4 +1,4 @@
-"""The one file of numbers in a bundle: named whole numbers in the safetensors format, which holds no program."""
+"""The tensors of a bundle: named integer arrays in one file in the safetensors format, which holds no code."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from deeprotect.errors import BundleError
 
 Integers = NDArray[np.int32]
-"""Whole numbers that 16 bits hold; wider in memory, so that nothing overflows."""
+"""Integers of 16 bits; wider in memory, so that nothing overflows."""
 STORED = (np.int8, np.int16, np.uint16)
-"""As they lie in the file: the first of these types that holds all of a tensor."""
+"""Types in the file: the first one that holds all values of a tensor."""
 TENSORS = "tensors.safetensors"
 LONGEST_HEADER = 1 << 20
-"""Bytes of the list of tensors: some thousands of them. Each becomes an array, far larger than its entry."""
+"""Bytes of the list of tensors, enough for thousands; each becomes an array, far larger than its entry."""
 
 
 class TensorWriter:
-    """Collects arrays under names of their own; one array that several layers share is kept once."""
+    """Collects arrays under unique names; an array that several layers share is stored once."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -36,7 +36,7 @@ class TensorWriter:
 
 
 class TensorReader:
-    """Arrays by name; nothing in them is believed before it is checked."""
+    """Reads arrays by name and checks them."""
 
     def __init__(self, content: bytes) -> None:
         from safetensors import SafetensorError
@@ -65,7 +65,7 @@ class TensorReader:
         return self._read[name]
 
     def check_all_used(self) -> None:
-        """Numbers that no layer reads have no business in a bundle."""
+        """Refuse tensors that no layer reads."""
         if self._arrays.keys() - self._read.keys():
             raise BundleError(f"{TENSORS} holds tensors that no layer uses; get a fresh copy of the bundle")
 

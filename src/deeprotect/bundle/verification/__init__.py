@@ -1,1 +1,1 @@
-"""Checking a bundle: everything it promises, worked out again from its own numbers."""
+"""Verification: everything that a bundle promises, derived again from its own numbers."""

@@ -1,4 +1,4 @@
-"""`verify`: everything a bundle promises, worked out again from its own numbers, step by step."""
+"""`verify`: everything that a bundle promises, derived again from its own numbers, step by step."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -21,19 +21,19 @@ _BELIEVE_NOTHING = "believe nothing in it, and read `deeprotect describe`"
 
 @dataclass(frozen=True)
 class Report:
-    """What was checked and what came out."""
+    """The steps of a check, with their results."""
 
     promise: str
     steps: tuple[Step, ...]
 
     @property
     def holds(self) -> bool:
-        """Every step held, and none that the promise needs was left out."""
+        """Whether every step held, and no step that the promise needs was left out."""
         return not any(step.breaks for step in self.steps)
 
     @property
     def verdict(self) -> str:
-        """One of three; nothing that a bundle says is in it, or comes after it."""
+        """One of three verdicts; it contains nothing from the bundle, and nothing is printed after it."""
         if self.holds:
             return "holds"
         return "does not hold" if any(step.holds is False for step in self.steps) else "not proved"
@@ -65,7 +65,7 @@ def verify_content(bundle: Bundle) -> Report:
 
 
 def steps(bundle: Bundle) -> Iterator[Step]:
-    """Everything that follows from the bundle's content, wherever it came from."""
+    """The steps that need only the bundle's content."""
     mechanism = attempt("mechanism", lambda: f"{bundle.mechanism.name}: {bundle.mechanism.event}")
     yield mechanism
     if not mechanism.holds:
@@ -80,7 +80,7 @@ def steps(bundle: Bundle) -> Iterator[Step]:
 
 
 def attempt(name: str, check: Callable[[], str]) -> Step:
-    """A step that holds unless its check refuses."""
+    """Runs a check as a step, which holds unless the check raises."""
     try:
         return Step(name, holds=True, found=check())
     except InputError as error:
@@ -88,7 +88,7 @@ def attempt(name: str, check: Callable[[], str]) -> Step:
 
 
 def _manifest(content: bytes, *, where: str) -> tuple[Manifest, Step]:
-    """The manifest even when its digest is wrong, so that the other steps can say what was changed."""
+    """Reads the manifest even if its digest is wrong, so that other steps can say what was changed."""
     body, intact = read_body(content, where=where)
     found = f"digest {digest(body)[:16]}…" if intact else "altered: digest differs"
     return Manifest.of(body, where=where), Step("manifest", holds=intact, found=found)
@@ -111,8 +111,8 @@ def _signature(content: bytes, signed: bytes | None, *, key: Any) -> Step:
 
 
 def _card(path: Path, bundle: Bundle) -> Step:
-    """The page for people, which nothing reads: what it says must be what the manifest gives. Where it is not, that
-    comes first: people may have read it by then."""
+    """Compares card.html, which is for people only, with the card made from the manifest. If they differ, this step
+    comes first: people may already have read the page."""
     made_with = bundle.manifest.made_with
     try:
         same = file_of(path, CARD) == card_page(bundle).encode()
@@ -128,7 +128,7 @@ def _card(path: Path, bundle: Bundle) -> Step:
 
 
 def _promise(bundle: Bundle) -> str:
-    """What the bundle states, with everything that no arithmetic can check, and whether any noise is added."""
+    """The stated promise, with what no arithmetic can check, and whether any noise is added."""
     try:
         mechanism, certificate = bundle.mechanism, bundle.certificate
     except InputError:
@@ -147,7 +147,7 @@ def _policy(bundle: Bundle) -> str:
 
 
 def _beyond(bundle: Bundle) -> Step:
-    """How much more often than by guessing: again from the counts of recordings kept aside, and from the channel."""
+    """Derives the bound beyond the useful label again, from the counts of recordings kept aside and the channel."""
     try:
         found = bundle.certificate["beyond"]
     except InputError as error:
@@ -169,8 +169,8 @@ def _certificate(bundle: Bundle) -> str:
 
 
 def _networks(bundle: Bundle) -> str:
-    """Nothing is assumed of them but shapes and bounds: a layer is a function of one row in exact arithmetic, and what
-    they compute is clipped, or drawn through the channel, before it leaves."""
+    """Checks shapes and bounds of the networks. Nothing else is assumed about them: a layer is a function of one row in
+    exact arithmetic, and its result is clipped, or drawn through the channel, before it is released."""
     fits = consistency.check_shapes(bundle.mechanism, bundle.encoder, bundle.decoder, dim=bundle.schema.dim)
     networks = [each for each in (bundle.encoder, bundle.decoder) if isinstance(each, Network)]
     largest = max(network.bounds.footprint.largest_sum for network in networks)

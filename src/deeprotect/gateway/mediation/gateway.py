@@ -17,7 +17,7 @@ from deeprotect.gateway.mediation.fleet import BEAT_SECONDS, Fleet, Told
 from deeprotect.gateway.mediation.mediator import BUSY, WINDOWS_A_SECOND, Mediator
 from deeprotect.gateway.operation.clock import TrustedClock, clock_of
 from deeprotect.gateway.operation.health import Health, Metrics
-from deeprotect.gateway.operation.history import History
+from deeprotect.gateway.operation.history import MinuteHistory
 from deeprotect.gateway.operation.load import Load
 from deeprotect.gateway.operation.log import Trouble, beside, event, event_seldom, failure, unkept
 from deeprotect.gateway.registration import events
@@ -151,7 +151,7 @@ class Gateway:
             load=self.load,
         )
         self.fleet = Fleet(self.database, settings.place)
-        self.history = History(self.database, self.metrics, place=settings.place.index)
+        self.history = MinuteHistory(self.database, self.metrics, place=settings.place.index)
         self._schema = self.bundles.channels()
         self._clock_log = Trouble("the clock jumped; nothing is released", "the clock is trusted again")
 

@@ -50,7 +50,7 @@ class Minute:
     epsilon: float
 
 
-class History:
+class MinuteHistory:
     """History of one gateway; call `keep` about every second."""
 
     def __init__(self, database: Database, metrics: Metrics, *, place: int = 0, clock: Clock = utc_now) -> None:

@@ -1,4 +1,4 @@
-"""What leaves beyond the useful label: one bound for every secret, from how often the coder misreads.
+"""What leaves beyond the useful label: one bound for every secret, derived from how often the coder misreads.
 
 Nobody who sees T draws names any secret more often than b + E[1 − (1 − τ)^N]: b is how often the best guesser is right
 who knows the true useful labels of all T draws and nothing else, N how many draws are misread, and τ how far apart two
@@ -20,18 +20,18 @@ from deeprotect.privacy.channel.ratios import WHOLE, Weights
 from deeprotect.privacy.channel.scripts import ScriptResponse
 
 CONFIDENCE = 0.95
-"""Of each upper end by itself."""
+"""Confidence of each upper end by itself."""
 STEPS = 64
-"""A recording's excess is stored rounded up to a square (k / 64)²: finest where it matters, and no one's to the bit."""
+"""A recording's excess is stored rounded up to (k / 64)²: finest near 0, and no recording's exact value is kept."""
 _VALUES = np.arange(STEPS + 1) ** 2 / STEPS**2
 _HALF = 32
 _FINE = 1 << 60
 
 
 def apart(mechanism: Any) -> Fraction | None:
-    """τ, exactly: the largest total variation distance between what two codes release; None where there are no codes.
+    """Returns τ exactly: the largest total variation distance between the outputs of two codes; None without codes.
 
-    Two scripts are told apart by what is kept alone, whichever slots they differ in.
+    Two scripts can be told apart only if the script is kept, whichever slots they differ in.
     """
     if isinstance(mechanism, ScriptResponse):
         return Fraction(mechanism.keep, WHOLE)
@@ -40,7 +40,7 @@ def apart(mechanism: Any) -> Fraction | None:
 
 
 def furthest_rows(weights: Weights) -> Fraction:
-    """max over pairs of rows of Σ_j (a_j − b_j)⁺: differences in two limbs, so that machine integers hold the sums."""
+    """Returns the maximum over pairs of rows of Σ_j (a_j − b_j)⁺; two limbs keep the sums within machine integers."""
     rows = np.array(sorted({*weights}), dtype=object)
     high, low = ((part.astype(np.int64)) for part in (rows >> _HALF, rows & ((1 << _HALF) - 1)))
     most = 0
@@ -53,7 +53,7 @@ def furthest_rows(weights: Weights) -> Fraction:
 
 
 def excesses(tau: Fraction, most: int) -> Integers:
-    """1 − (1 − τ)^N for N = 0 … `most`, in units of 2^-30, never too small."""
+    """Returns 1 − (1 − τ)^N for N = 0 … `most`, in units of 2^-30, never too small."""
     alike = (_FINE * (tau.denominator - tau.numerator)) // tau.denominator
     left = [_FINE]
     for _ in range(most):
@@ -62,9 +62,9 @@ def excesses(tau: Fraction, most: int) -> Integers:
 
 
 def misread_draws(misread: NDArray[np.bool_], draws: Integers, *, length: int) -> Integers:
-    """N for each stretch of `length` neighbouring slots of one recording, the last of which ends with the recording.
+    """Counts misread draws in each stretch of `length` neighbouring slots of one recording; the last one ends with it.
 
-    A draw counts once for all its slots that are seen and misread. A recording shorter than that is one stretch.
+    A draw counts once, however many of its slots in the stretch are misread. A shorter recording is one stretch.
     """
     count = len(misread)
     starts = np.unique(np.append(np.arange(0, max(1, count - length + 1), length), max(0, count - length)))
@@ -76,7 +76,7 @@ def misread_draws(misread: NDArray[np.bool_], draws: Integers, *, length: int) -
 
 
 def mean_excess(misread: NDArray[np.bool_], draws: Integers, *, length: int, tau: Fraction) -> Fraction:
-    """The mean of 1 − (1 − τ)^N over a recording's stretches, never too small."""
+    """Returns the mean of 1 − (1 − τ)^N over a recording's stretches, never too small."""
     counts = misread_draws(misread, draws, length=length)
     found = excesses(tau, int(counts.max()))[counts]
     return Fraction(int(found.sum()), len(found) * UNIT)
@@ -84,7 +84,7 @@ def mean_excess(misread: NDArray[np.bool_], draws: Integers, *, length: int, tau
 
 @cache
 def needed(miss: float = 1 - CONFIDENCE) -> int:
-    """The fewest recordings with which a bound is claimed: where no draw of theirs is misread, the end is below 1/4."""
+    """The fewest recordings for which a bound is claimed: if none of their draws is misread, the end is below 1/4."""
     recordings = 1
     while least_end(recordings, miss=miss) >= UNIT // 4:
         recordings += 1
@@ -93,16 +93,16 @@ def needed(miss: float = 1 - CONFIDENCE) -> int:
 
 @dataclass(frozen=True)
 class Excess:
-    """How often recordings that a coder did not learn from have which mean of 1 − (1 − τ)^N.
+    """A histogram of the mean of 1 − (1 − τ)^N over recordings that the coder did not learn from.
 
-    `counts[k]` recordings lie above ((k − 1) / 64)² and at most at (k / 64)², for which each of them counts.
+    `counts[k]` recordings lie in (((k − 1) / 64)², (k / 64)²], and count as its upper end.
     """
 
     counts: tuple[int, ...]
 
     @classmethod
     def of(cls, means: Sequence[Fraction]) -> Self:
-        """Of the means of recordings, each rounded up; few recordings count as their mean each, which is nobody's."""
+        """From the means of recordings, each rounded up; if they are few, each counts as their common mean."""
         counts = [0] * (STEPS + 1)
         if len(means) < needed():
             means = [sum(means, Fraction(0)) / len(means)] * len(means)
@@ -122,7 +122,7 @@ class Excess:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % interval of the estimate, Student's (1908); None where recordings are too few."""
+        """Student's (1908) 95 % interval of the estimate; None if there are too few recordings."""
         if self.recordings < needed():
             return None
         from scipy.special import stdtrit  # slow to import, and releases do not need it
@@ -134,9 +134,9 @@ class Excess:
 
     @cached_property
     def end(self) -> Fraction | None:
-        """The mean over all such recordings is no larger, with 95 % confidence, whatever happens inside them.
+        """The 95 % upper bound of the mean over all such recordings, however draws of a recording depend on each other.
 
-        None where recordings are too few to say anything.
+        None if there are too few recordings.
         """
         if self.recordings < needed():
             return None
@@ -146,5 +146,5 @@ class Excess:
 
 
 def at_most(blind: float, excess: Fraction | float) -> float:
-    """How often anyone is right at most, where who knows the useful labels alone is right in `blind`."""
+    """Bounds the accuracy of any attacker; `blind` is the accuracy of guessing from the useful labels alone."""
     return min(1.0, blind + float(excess))

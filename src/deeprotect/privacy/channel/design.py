@@ -1,6 +1,7 @@
 """Designing the channel: the code-to-output probabilities of least cost that are ε-LDP, in integers.
 
-A linear programme, solved by HiGHS. docs/claims.md#channel-and-ldp Its prices say what no channel can do better.
+A linear programme, solved by HiGHS. Its dual prices bound every channel's error from below.
+docs/claims.md#channel-and-ldp
 """
 
 from collections.abc import Callable
@@ -19,16 +20,16 @@ from deeprotect.privacy.events import Event
 
 # Beyond this the solver's tolerance is coarser than the constraint; the tighter ε = 18 costs at most K e^-18.
 _MOST_EPSILON = 18.0
-_TIE = 3e-8  # weight of what decides between equally cheap channels: distortion, and codes of prior 0
+_TIE = 3e-8  # weight of the tie-breakers between equally cheap channels: distortion, and codes of prior 0
 _TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-_LARGE = 6000  # variables from which the interior-point method is the faster one
+_LARGE = 6000  # number of variables from which the interior-point method is faster
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The best channel found; probabilities is (code, output) and keeps the constraints to the solver's tolerance.
+    """The best channel found; `probabilities` (code, output) satisfy the constraints to the solver's tolerance.
 
-    `make` turns it into integers that keep them exactly.
+    `make` turns it into integers that satisfy the constraints exactly.
     """
 
     probabilities: Floats
@@ -44,7 +45,7 @@ class Design:
 def design(cost: ArrayLike, prior: ArrayLike, *, ldp_epsilon: float, distortion: ArrayLike | None = None) -> Design:
     """Minimise Σ_z prior_z Σ_j Q(j|z) cost[z, j] under LDP.
 
-    `distortion` (code, output) decides between channels of equal cost.
+    `distortion` (code, output) breaks ties between channels of equal cost.
 
     Examples:
         >>> design([[0, 1], [1, 0]], [0.5, 0.5], ldp_epsilon=1.0).probabilities.round(3)  # randomised response
@@ -69,7 +70,7 @@ def _checked(cost: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _objective(cost: Floats, prior: Floats, distortion: ArrayLike | None) -> Floats:
-    """Cost on the scale 0 .. 1, with a trace of distortion and of codes that the prior does not expect."""
+    """Scales the cost to 0 .. 1, and adds small weights for distortion and for codes of prior 0."""
     spread = float(np.ptp(cost)) or 1.0
     scaled = (cost - cost.min()) / spread
     everywhere = (1.0 - _TIE) * prior + _TIE / len(prior)
@@ -88,14 +89,14 @@ def _constant(objective: Floats) -> Floats:
     return probabilities
 
 
-_HIDES_NOTHING = 40.0  # ε beyond which no digit of an error is due to it
+_HIDES_NOTHING = 40.0  # the ε from which the limit of an error is 0 to the last digit
 
 
 def least_error(epsilon: float, priors: ArrayLike, values: ArrayLike) -> float:
-    """No reader of a release under ε-LDP is off by less than this on average, of a number of these values and priors.
+    """The least mean absolute error with which anyone can read a number from one ε-LDP release.
 
     It is Σ_i λ_i, for any λ that keeps Σ_i [a_ij]₊ ≥ e^ε Σ_i [−a_ij]₊ for each j, with a_ij = π_i |v_i − v_j| − λ_i.
-    The best λ are the prices of the channel's linear programme, lowered until they do.
+    The best λ are the dual prices of the channel's linear programme, lowered until the condition holds.
     docs/claims.md#the-limit-of-a-number
 
     Examples:
@@ -112,7 +113,7 @@ def least_error(epsilon: float, priors: ArrayLike, values: ArrayLike) -> float:
     if longest == 0 or epsilon > _HIDES_NOTHING:
         return 0.0
     costs = prior[:, None] * costs / longest
-    prices = _solve(costs, epsilon, most=None)[1]  # a bound of its own on each probability would share the price
+    prices = _solve(costs, epsilon, most=None)[1]  # bounds on single probabilities would share the price
     slack = costs - prices[:, None]
     kept = (np.maximum(slack, 0) - np.exp(epsilon) * np.maximum(-slack, 0)).sum(axis=0)
     # Lowering all λ by δ raises each of these sums by at least δ for each value, and lowers Σ λ by just that.
@@ -122,7 +123,7 @@ def least_error(epsilon: float, priors: ArrayLike, values: ArrayLike) -> float:
 def _solve(objective: Floats, epsilon: float, *, most: float | None = 1.0) -> tuple[Floats, Floats]:
     """The best channel, to the solver's tolerance: m_j ≤ Q[z, j] and e^-ε Q[z, j] ≤ m_j, with one m_j per output.
 
-    Beside it what each code's constraint, that its probabilities add up to 1, contributes to the cost.
+    Also returns the dual price of each code's constraint that its probabilities add up to 1.
     """
     from scipy.optimize import linprog  # slow to import, and releases do not need it
 
@@ -154,14 +155,14 @@ def _solve(objective: Floats, epsilon: float, *, most: float | None = 1.0) -> tu
 
 
 def _rows(places: NDArray[Any], values: Floats, variables: int) -> Any:
-    """A sparse matrix whose rows have these values (row, entry) at these places."""
+    """Builds a sparse matrix from values and places, both (row, entry)."""
     from scipy.sparse import csr_array
 
     ends = np.arange(0, places.size + 1, places.shape[1])
     return csr_array((values.ravel(), places.ravel(), ends), shape=(len(places), variables))
 
 
-_NEVER = 1e-9  # an output less likely than this for every code is left out
+_NEVER = 1e-9  # outputs that are less likely than this for every code are dropped
 _LEAST_SHARE = 2.0**-54
 _REFINEMENTS = 6
 
@@ -169,13 +170,13 @@ _REFINEMENTS = 6
 def make(
     plan: Design, *, variants: int = 1, codes: tuple[str, ...] = (), outputs: tuple[str, ...] = ()
 ) -> DiscreteChannel:
-    """The plan in integers, mixed with as little of the constant channel as makes ε hold exactly."""
+    """Rounds the plan to integers, mixed with just enough of the constant channel for ε to hold exactly."""
     event, prior = Event("ldp", plan.ldp_epsilon), tuple(plan.prior.tolist())
     return DiscreteChannel(event, integers(plan), prior, plan.cost, variants, codes, outputs)
 
 
 def integers(plan: Design) -> Weights:
-    """The plan's probabilities with as little of the constant channel mixed in as makes ε hold."""
+    """The plan's integers, mixed with just enough of the constant channel for ε to hold."""
     kept = np.where(plan.probabilities.max(axis=0) > _NEVER, plan.probabilities, 0.0)
     kept /= kept.sum(axis=1, keepdims=True)
     constant = kept.mean(axis=0)
@@ -187,7 +188,7 @@ def integers(plan: Design) -> Weights:
 
 
 def round_rows(probabilities: Floats) -> Weights:
-    """Integers out of 2^64 for rows that sum to about 1; what rounding leaves over goes to the row's largest."""
+    """Rounds rows that sum to about 1 to integers that sum to 2^64; the remainder goes to each row's largest entry."""
     rows = []
     for row in probabilities.tolist():
         weights = [int(Fraction(value) * WHOLE) for value in row]
@@ -197,7 +198,7 @@ def round_rows(probabilities: Floats) -> Weights:
 
 
 def _least_share(enough: Callable[[float], bool]) -> float:
-    """0, or a share that is enough and hardly more; 1 is always enough, because then all codes are answered alike."""
+    """The smallest mixing share that suffices, to within a small step; 1 always does, for then all rows are equal."""
     if enough(0.0):
         return 0.0
     low, high = 0.0, _LEAST_SHARE

@@ -22,13 +22,13 @@ from deeprotect.privacy.size_limits import LONGEST_CODE, MOST_CODES, MOST_VARIAN
 
 KIND = "channel"
 _ROW = re.compile(r"[0-9]{1,20}(?: [0-9]{1,20})*")
-_RARELY = WHOLE // 1_000_000  # a code that leaves otherwise less often than this leaves without noise
+_RARELY = WHOLE // 1_000_000  # a code whose other outputs are less likely than this counts as released without noise
 _OTHERWISE = "but for less than one window in a million"
 _SMALLER = "a smaller ε would add noise"
 
 
 def _always(column: Sequence[int]) -> bool:
-    """Whether this output is all that ever comes, whatever the code."""
+    """Whether this output is released for every code."""
     return WHOLE - min(column) < _RARELY
 
 
@@ -47,14 +47,14 @@ class ExactDraw:
         order = np.argsort(index, kind="stable")
         ends = np.searchsorted(index[order], np.arange(len(self._weights) + 1)).tolist()
         for (columns, last), start, end in zip(self._thresholds, ends, ends[1:], strict=False):
-            if start < end:  # a live window has one code, of perhaps hundreds
+            if start < end:  # a live window needs the row of one code only
                 here = order[start:end]
                 output[here] = columns[np.searchsorted(last, words[here])]
         return output
 
     @cached_property
     def _thresholds(self) -> list[tuple[NDArray[np.intp], Words]]:
-        """For each code its possible outputs and the last word that gives each: 2^64 - 1 for the last of them."""
+        """Each code's possible outputs, and the last word that gives each; for the last output that is 2^64 - 1."""
         rows = []
         for row in self._weights:
             columns = [column for column, weight in enumerate(row) if weight]
@@ -114,20 +114,20 @@ class DiscreteChannel:
 
     @cached_property
     def codes_without_noise(self) -> int:
-        """Codes that leave as one fixed output, for anyone to read; when it is all of them, no noise is added.
+        """The number of codes that are released as one fixed output; if that is all of them, no noise is added.
 
-        0 where that output is the same for all, because it tells nothing.
+        0 if that output is the same for all, because it reveals nothing.
         """
         return 0 if self.only_output is not None else sum(WHOLE - max(row) < _RARELY for row in self.weights)
 
     @property
     def only_output(self) -> int | None:
-        """The output as which all windows leave, where there is one."""
+        """The output that all windows are released as, if there is one."""
         return next((place for place, column in enumerate(zip(*self.weights, strict=True)) if _always(column)), None)
 
     @property
     def noise(self) -> str:
-        """On which codes noise is added: the one sentence that `describe`, `verify` and `protect` print."""
+        """The sentence on which codes get noise, as `describe`, `verify` and `protect` print it."""
         codes, silent = len(self.weights), self.codes_without_noise
         if self.only_output is not None:
             return f"not needed: all windows leave as one and the same output, {_OTHERWISE}"
@@ -156,11 +156,11 @@ class DiscreteChannel:
         return (output * self.variants + variant).astype(np.float64)[:, None]
 
     def placeholders(self, count: int, *, entropy: Entropy) -> Floats:
-        """Any public output alike: no window is looked at."""
+        """Draws public outputs uniformly, without looking at a window."""
         return below(self.public_outputs, count, entropy).astype(np.float64)[:, None]
 
     def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
-        """Each output as often as said, a variant drawn afresh for every further window: without looking at a code."""
+        """Repeats each output for the windows of its episode, each with a fresh variant; no code is looked at."""
         if (counts == 1).all():
             return noisy_code
         output = np.repeat(self.output_of(noisy_code), counts)
@@ -172,7 +172,7 @@ class DiscreteChannel:
 
     @property
     def public_outputs(self) -> int:
-        """Indices that can be released: outputs × variants."""
+        """The number of indices that can be released: outputs × variants."""
         return len(self.weights[0]) * self.variants
 
     def output_of(self, noisy_code: Floats) -> Integers:
@@ -194,7 +194,7 @@ class DiscreteChannel:
         return float(np.array(self.prior) @ (self.probabilities * self.cost).sum(axis=1))
 
     def certificate(self) -> dict[str, Any]:
-        """The promise with everything it rests on, worked out from the channel's own integers."""
+        """The certificate, derived from the channel's own integers."""
         return self.event.certificate(
             mechanism=self.name,
             method="ratios of integers out of 2^64",

@@ -1,4 +1,4 @@
-"""The exact ratios that a channel's epsilon is, from its integers out of 2^64."""
+"""The exact ratios from which a channel's ε follows, of integers out of 2^64."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal

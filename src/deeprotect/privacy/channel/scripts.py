@@ -1,4 +1,4 @@
-"""Scripts: what an episode's labels may be, slot by slot, with few changes; how many there are, and which is likeliest.
+"""Scripts: sequences of an episode's labels, slot by slot, with few changes; how many there are, and the likeliest one.
 
 "walking throughout" and "walking until slot 7, then sitting" are scripts of an episode. Randomised response over
 them is one draw for all labels of an episode, exactly, from integers out of 2^64. docs/claims.md#scripts
@@ -36,7 +36,7 @@ from deeprotect.privacy.size_limits import (
 
 MOST_CHANGES = 8
 WASTED = 0.05
-"""Share of draws that tell nothing, up to which a script may have one change more, where the policy does not say."""
+"""The largest share of draws left to chance; without a number in the policy, scripts get as many changes as keep it."""
 _NEVER = -(1 << 62)
 KIND = "script"
 _DIGITS = re.compile(r"[0-9]{1,20}")
@@ -47,7 +47,7 @@ _DOWN = Context(prec=60, rounding=ROUND_FLOOR)
 class Scripts:
     """Sequences of `slots` labels out of 0 .. `labels` - 1 with at most `changes` changes; a slot has `windows`.
 
-    Numbers go by how often a script changes, then by where, then by which labels.
+    Scripts are numbered by how often they change, then by where, then by their labels.
     """
 
     labels: int
@@ -68,7 +68,7 @@ class Scripts:
 
     @classmethod
     def fitting(cls, labels: int, slots: int, *, changes: int | None, windows: int, epsilon: float) -> Self:
-        """With the policy's changes, or with as many as ε pays for: a larger alphabet wastes more draws."""
+        """With the policy's changes, or with as many as ε allows: more scripts leave more draws to chance."""
         if changes is not None:
             return cls(labels, slots, changes, windows)
         chosen = cls(labels, slots, 1, windows)
@@ -91,11 +91,11 @@ class Scripts:
 
     @cached_property
     def _chosen(self) -> Integers:
-        """(place, how many): comb(place, how many)."""
+        """Binomial coefficients (place, how many)."""
         return np.array([[comb(place, each) for each in range(self.changes + 1)] for place in range(self.slots)])
 
     def numbers(self, labels: Integers) -> Integers:
-        """Of sequences (script, slot), none of more changes than there may be."""
+        """Numbers sequences (script, slot), none with more changes than allowed."""
         changed = labels[:, 1:] != labels[:, :-1]
         rank = np.cumsum(changed, axis=1) * changed  # 1 at the first change, 2 at the second, 0 where there is none
         often = changed.sum(axis=1)
@@ -107,7 +107,7 @@ class Scripts:
         return np.asarray(number + self._starts[often])
 
     def sequences(self, numbers: Integers) -> Integers:
-        """(script, slot): the labels behind numbers."""
+        """The labels (script, slot) of numbered scripts."""
         often = np.searchsorted(self._starts, numbers, side="right") - 1
         rest, offsets = numbers - self._starts[often], np.zeros((len(numbers), self.slots), dtype=np.int64)
         steps = []
@@ -124,15 +124,15 @@ class Scripts:
         return np.asarray((first[:, None] + np.cumsum(offsets, axis=1)) % self.labels)
 
     def shown(self, numbers: Integers, counts: Integers) -> Integers:
-        """The label of each window, where episodes have so many windows each; a last one may be short."""
+        """The label of each window; `counts` are the windows of each episode, and a last one may be short."""
         every = np.repeat(self.sequences(numbers), self.windows, axis=1)
         return np.asarray(every[np.arange(every.shape[1])[None] < counts[:, None]])
 
     def likeliest(self, support: Integers) -> Integers:
-        """The numbers of the scripts that whole-numbered support (episode, slot, label) adds up to most for.
+        """The numbers of the scripts with the largest total support, from integers (episode, slot, label).
 
-        By dynamic programming, exact. Of equal ones, the one with fewer changes, then that of the lowest last label,
-        then that which changes earliest.
+        Exact, by dynamic programming. Ties go to the script with fewer changes, then to the lowest last label, then to
+        the earliest change.
         """
         episodes, places = len(support), np.arange(len(support))
         best = np.full((episodes, self.changes + 1, self.labels), _NEVER, dtype=np.int64)
@@ -155,7 +155,7 @@ class Scripts:
 
 
 def _sizes(labels: int, slots: int, changes: int) -> list[int]:
-    """Scripts of 0, 1, 2, … changes."""
+    """How many scripts have 0, 1, 2, … changes."""
     return [labels * (labels - 1) ** each * comb(slots - 1, each) for each in range(changes + 1)]
 
 
@@ -164,12 +164,12 @@ def _count(labels: int, slots: int, changes: int) -> int:
 
 
 def _wasted(count: int, epsilon: float) -> float:
-    """The share of draws that are any script alike, where randomised response keeps ε."""
+    """The share of draws that randomised response leaves to chance at ε."""
     return count / (count + exp(min(epsilon, 700.0)) - 1.0)
 
 
 def _best_other(best: Integers) -> tuple[Integers, NDArray[np.int64]]:
-    """For each label (…, label) the best of all others, and which it is."""
+    """The best value among all other labels (…, label), and its label."""
     first = best.argmax(axis=-1, keepdims=True)
     most = np.take_along_axis(best, first, axis=-1)
     rest = best.copy()
@@ -182,11 +182,11 @@ def _best_other(best: Integers) -> tuple[Integers, NDArray[np.int64]]:
 
 @dataclass(frozen=True, eq=False)
 class ScriptResponse:
-    """With probability `keep` / 2^64 an episode's script leaves as it is, otherwise any script alike.
+    """Releases an episode's script as it is with probability `keep` / 2^64, otherwise one drawn uniformly.
 
-    Any two scripts are told apart by a factor of 1 + N keep / (2^64 - keep) at most, N being all scripts; one whose
-    factor exceeds e^ε cannot be made. Each window of an episode shows a variant of its slot's label, drawn uniformly.
-    prior and cost are of the label behind a window: P(label), and what an output's misreading costs (label, output).
+    Of N scripts, any two can be told apart by a factor of at most 1 + N keep / (2^64 - keep); a response whose
+    factor exceeds e^ε cannot be constructed. Each window shows a variant of its slot's label, drawn uniformly. `prior`
+    is P(label) of a window, and `cost` (label, output) what reading the output instead of the label costs.
     docs/claims.md#scripts
     """
 
@@ -216,7 +216,7 @@ class ScriptResponse:
 
     @classmethod
     def of(cls, scripts: Scripts, epsilon: float, **facts: Any) -> "ScriptResponse":
-        """The one that keeps most at ε."""
+        """The response that keeps scripts most often at ε."""
         return cls(Event("ldp", epsilon), keep_for(scripts.count, epsilon), scripts, **facts)
 
     @property
@@ -226,7 +226,7 @@ class ScriptResponse:
 
     @property
     def kept(self) -> float:
-        """The chance that a script leaves because it was read, and not by chance."""
+        """The probability that a script is released as read."""
         return self.keep / WHOLE
 
     @property
@@ -243,17 +243,17 @@ class ScriptResponse:
         return np.where(kept, read, self.placeholders(len(given), entropy=entropy))
 
     def placeholders(self, count: int, *, entropy: Entropy) -> Floats:
-        """Any script alike: no window is looked at."""
+        """Draws scripts uniformly, without looking at a window."""
         return below(self.scripts.count, count, entropy).astype(np.float64)[:, None]
 
     def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
-        """What each window shows: a variant, drawn afresh, of its slot's label in the one script that was drawn."""
+        """Indices of windows: a fresh variant of each window's slot label in the one script that was drawn."""
         label = self.scripts.shown(noisy_code[:, 0].astype(np.int64), counts)
         return (label * self.variants + below(self.variants, len(label), entropy)).astype(np.float64)[:, None]
 
     @property
     def public_outputs(self) -> int:
-        """Indices that windows can show: labels × variants."""
+        """The number of indices that windows can show: labels × variants."""
         return self.scripts.labels * self.variants
 
     def output_of(self, noisy_code: Floats) -> Integers:
@@ -261,7 +261,7 @@ class ScriptResponse:
         return np.asarray(noisy_code[:, 0].astype(np.int64) // self.variants)
 
     def derive(self) -> Iterator[Step]:
-        """ε from two integers: how many scripts there are, and in how many of 2^64 draws one is kept."""
+        """Derives ε from two integers: the number of scripts, and how many of 2^64 words keep one."""
         ratio = log_up(_ratio(self.keep, self.scripts.count))
         yield Step("scripts", holds=None, found=f"{self.scripts.count:,}: {self.scripts}")
         found = f"largest ratio of integers gives ε = {ratio:.9g} ldp, stated {self.event.epsilon:g}"
@@ -276,7 +276,7 @@ class ScriptResponse:
         return self.kept * right + (1.0 - self.kept) * any_alike
 
     def certificate(self) -> dict[str, Any]:
-        """The promise with everything it rests on, worked out from the two integers."""
+        """The certificate, derived from the two integers."""
         return self.event.certificate(
             mechanism=self.name,
             method="a ratio of integers out of 2^64",
@@ -311,7 +311,7 @@ class ScriptResponse:
 
 
 def keep_for(count: int, epsilon: float) -> int:
-    """The most, out of 2^64, that a script may be kept with at ε, where there are so many."""
+    """The largest keep, out of 2^64, that is ε-LDP for `count` scripts."""
     factor = Fraction(Decimal(epsilon).exp(_DOWN).next_minus(_DOWN))  # below e^ε
     keep = int(WHOLE * (factor - 1) / (factor - 1 + count))
     while log_up(_ratio(keep, count)) > epsilon:

@@ -23,7 +23,8 @@ _NAMES = ("baseline", "paper", "laplace")
 
 
 class NoiseOnNumbers:
-    """Mechanisms that add noise to numbers: no table of public outputs, and a held draw is one for every window."""
+    """Mechanisms that add noise to numbers: they have no table of public outputs, and all windows of an episode show
+    the same draw."""
 
     public_outputs = None
     dim: Any
@@ -33,12 +34,12 @@ class NoiseOnNumbers:
         return None
 
     def placeholders(self, count: int, *, entropy: Entropy) -> Floats:
-        """Noisy codes (count, k) of no window: noise around the middle of the range, which NaN counts as."""
+        """Noisy codes (count, k) made without a window: noise around the middle of the range."""
         noisy_code: Floats = self.privatise(np.full((count, self.dim), np.nan), entropy=entropy)
         return noisy_code
 
     def repeat(self, noisy_code: Floats, counts: Integers, *, entropy: Entropy) -> Floats:
-        """The same for every window of an episode: there is one draw."""
+        """Repeats the episode's one draw for each of its windows."""
         del entropy
         return np.repeat(noisy_code, counts, axis=0)
 
@@ -47,8 +48,8 @@ class NoiseOnNumbers:
 class GridLaplace(NoiseOnNumbers):
     """Clip to the box, round to its grid, add discrete Laplace noise of `scales` grid steps per coordinate.
 
-    A mechanism whose re-derived epsilon exceeds the one it states cannot be made. ε-LDP is more than any weaker
-    promise at the same ε, so the clip box is all that any of them rests on.
+    A mechanism whose derived ε exceeds the stated one cannot be constructed. ε-LDP implies every weaker promise at the
+    same ε, so the clip box is all that any promise depends on.
     """
 
     name: str
@@ -77,7 +78,7 @@ class GridLaplace(NoiseOnNumbers):
 
     @cached_property
     def real_epsilon(self) -> Fraction:
-        """The ε-LDP that holds, exactly: codes differ by at most `grid_steps` in each coordinate."""
+        """The exact ε-LDP of the noise: codes differ by at most `grid_steps` in each coordinate."""
         return _spent(self.box, self.scales)
 
     def derive(self) -> Iterator[Step]:
@@ -99,7 +100,7 @@ class GridLaplace(NoiseOnNumbers):
 
     @cached_property
     def noise(self) -> DiscreteLaplace:
-        """In grid steps, a row for each code."""
+        """Noise in grid steps, a row for each code."""
         return DiscreteLaplace(self.scales)
 
     def privatise(self, code: Floats, *, entropy: Entropy) -> Floats:
@@ -108,7 +109,7 @@ class GridLaplace(NoiseOnNumbers):
         return self.box.from_grid(position + self.noise.draw(len(position), entropy=entropy))
 
     def certificate(self) -> dict[str, Any]:
-        """The promise with everything it rests on, worked out from the mechanism's own numbers."""
+        """The certificate, derived from the mechanism's own numbers."""
         return self.event.certificate(
             mechanism=self.name,
             method="clip box",
@@ -136,7 +137,7 @@ class GridLaplace(NoiseOnNumbers):
 
 
 def _spent(box: Box, scales: Sequence[Fraction]) -> Fraction:
-    """Σ steps/noise, exactly: equal scales at once, and sums of sums, whose denominators stay short for long."""
+    """Adds Σ steps/noise exactly: equal scales together, and in pairs of sums, which keeps denominators short."""
     parts = [Fraction(box.grid_steps * count) / scale for scale, count in Counter(scales).items()]
     while len(parts) > 1:
         parts = [sum(parts[place : place + 2], Fraction(0)) for place in range(0, len(parts), 2)]
@@ -192,7 +193,7 @@ def paper_mode2(box: Box, epsilon: float, *, directions: Floats, inferences: tup
 
 
 def _literal(box: Box, event: Event, bound: float) -> GridLaplace:
-    """Noise for the paper's bound, where the clip box is within it: then nothing is assumed of the encoder."""
+    """Noise for the paper's bound if the clip box is within it, so that nothing is assumed about the encoder."""
     if sum(box.widths) > Fraction(bound):
         raise PolicyError(
             f"the features' clip box is {float(sum(box.widths)):.4g} wide in all, more than the paper's bound "

@@ -1,4 +1,4 @@
-"""The face of every mechanism, and the way from a bundle back to one."""
+"""The interface of every mechanism, and how a bundle's mechanism is loaded."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol

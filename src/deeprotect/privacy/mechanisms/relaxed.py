@@ -93,12 +93,12 @@ def largest_l1(matrix: Floats, directions: Floats) -> Maximum:
 
 
 def _affordable(programmes: int, directions: Floats) -> bool:
-    """Worked out before anything is solved: whoever made a bundle chose how many directions it has."""
+    """The work, computed before anything is solved: the author of a bundle chose the number of directions."""
     return programmes <= _MOST_PROGRAMMES and programmes * directions.size <= _MOST_WORK
 
 
 def _supports(gradients: Floats, directions: Floats) -> Iterator[float]:
-    """One for each gradient; after one that is not solved the others would make no difference."""
+    """Solves one programme for each gradient; stops at the first that fails, since its bound is infinite."""
     for gradient in gradients:
         support = _support(gradient, directions)
         yield support

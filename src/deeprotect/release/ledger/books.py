@@ -34,7 +34,7 @@ _COMPRESSED = 128
 
 
 @dataclass(eq=False)
-class Page:
+class DrawPage:
     """Requested draws of one key, a place each: the row that charges it (0: none yet), and its recorded values."""
 
     stream: int
@@ -69,7 +69,7 @@ class Page:
 class Piece(NamedTuple):
     """Consecutive draws of one booking on a page, each for the same number of windows."""
 
-    page: Page
+    page: DrawPage
     place: slice
     windows: int
 
@@ -81,7 +81,7 @@ class StoredBooks:
         self._connection, self._now = connection, now
         self._ledgers: list[StoredLedger] = [booking.ledger for booking in bookings]
         self._only_kept = [booking.only_kept for booking in bookings]
-        self._pages: dict[tuple[int, bytes], Page] = {}
+        self._pages: dict[tuple[int, bytes], DrawPage] = {}
         self._pieces = self._laid_out(bookings)
         self._paid: list[Paid | BudgetError] = []
         self._new = [0] * len(bookings)
@@ -126,7 +126,7 @@ class StoredBooks:
         for key, first, count, _ in (each for some in asked for each in some):
             numbers[key].append(np.arange(first, first + count))
         pages = self._pages = {
-            key: Page(*key, some[0] if len(some) == 1 else np.unique(np.concatenate(some)))
+            key: DrawPage(*key, some[0] if len(some) == 1 else np.unique(np.concatenate(some)))
             for key, some in numbers.items()
         }
         return [
@@ -185,7 +185,7 @@ class StoredBooks:
     def _charge(self, turn: Sequence[int], refused: dict[int, BudgetError]) -> None:
         """Insert rows for all bookings with room, in one statement, and add them to the totals."""
         rows: list[dict[str, Any]] = []
-        charged: list[tuple[Page, Places]] = []
+        charged: list[tuple[DrawPage, Places]] = []
         people = {self._ledgers[booking].person for booking in turn}
         held, spent = limits_of(self._connection, people), cache(partial(spent_by, self._connection, people))
         for booking in (each for each in turn if each not in refused):
@@ -230,7 +230,7 @@ def _cut(booking: Booking) -> Iterator[tuple[tuple[int, bytes], int, int, int]]:
         raise BudgetError("a stored ledger needs the number of each draw; give the windows' runs")
 
 
-def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
+def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[DrawPage, Places]]:
     """The places without a charge, each once even if requested twice."""
     seen: defaultdict[int, list[Places]] = defaultdict(list)
     for page, place, _ in pieces:
@@ -241,7 +241,7 @@ def _uncharged(pieces: Sequence[Piece]) -> Iterator[tuple[Page, Places]]:
         yield page, new
 
 
-def _in_order(fresh: Sequence[tuple[Page, Places]], room: int) -> Iterator[tuple[Page, Places]]:
+def _in_order(fresh: Sequence[tuple[DrawPage, Places]], room: int) -> Iterator[tuple[DrawPage, Places]]:
     """Draws for one row each: paid as long as there is room, then placeholders."""
     for page, places in fresh:
         page.paid[places] = np.arange(len(places)) < room

@@ -78,7 +78,7 @@ class Limits:
         return dict.fromkeys(SPANS) | {name: str(epsilon) for name, epsilon in self.epsilons}
 
 
-class History(Protocol):
+class SpendingHistory(Protocol):
     """The cost so far of a person's releases, or of a run; `loosen` says how to raise a limit."""
 
     @property
@@ -91,7 +91,7 @@ class History(Protocol):
         ...
 
 
-def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, history: History) -> int:
+def covered(limits: Limits, draws: int, price: "Price", *, now: datetime, history: SpendingHistory) -> int:
     """The number of draws that all limits allow; raises if the policy wants all or nothing.
 
     Limits allow no draw without an LDP bound, unless the operator explicitly allowed it; then limits do not count it.
@@ -119,7 +119,9 @@ def _unbounded(limits: Limits, *, person: str) -> BudgetError:
     )
 
 
-def _refusal(short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: datetime, history: History) -> str:
+def _refusal(
+    short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: datetime, history: SpendingHistory
+) -> str:
     """A message about the limit that frees last; one that never frees comes last of all."""
     frees = {limit: _frees(limit, asked, now, history=history) for limit in short}
     limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or now))
@@ -135,7 +137,7 @@ def _refusal(short: dict[Limit, Epsilon], draws: int, asked: Fraction, *, now: d
     )
 
 
-def _frees(limit: Limit, asked: Fraction, now: datetime, *, history: History) -> datetime | None:
+def _frees(limit: Limit, asked: Fraction, now: datetime, *, history: SpendingHistory) -> datetime | None:
     """When enough charges will have left the span; None if never."""
     since = limit.since(now)
     together: Epsilon = asked

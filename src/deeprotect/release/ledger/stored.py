@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select
 
 from deeprotect.errors import LedgerError, printable
 from deeprotect.privacy.entropy import SystemEntropy
-from deeprotect.release.ledger.books import Page, Places, StoredBooks
+from deeprotect.release.ledger.books import DrawPage, Places, StoredBooks
 from deeprotect.release.ledger.database import Database
 from deeprotect.release.ledger.database_tables import NOBODY, charges, draws, prices, streams
 from deeprotect.release.ledger.ledger import Account, Booking, Clock, DrawCounts, Ledger, microseconds, utc_now
@@ -129,7 +129,7 @@ class StoredLedger(Ledger):
             return False
         return not is_entered(connection, self._entry.person, self._entry.price)
 
-    def row(self, page: Page, places: Places, *, now: datetime) -> dict[str, Any]:
+    def row(self, page: DrawPage, places: Places, *, now: datetime) -> dict[str, Any]:
         """A database row for a charge of consecutive draws."""
         return {
             "stream": page.stream,

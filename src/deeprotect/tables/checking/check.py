@@ -14,7 +14,7 @@ from deeprotect.errors import MOST_LISTED, AmbiguousColumnError, TableError, pri
 from deeprotect.policy import Policy
 from deeprotect.policy.known_sensors import RECORDING, recognise, spelt, suggested_map, unit_in
 from deeprotect.signals.clock import RATE_TOLERANCE, rate_of_step, usual_step
-from deeprotect.tables.checking.report import CheckReport, Problem, Tally, problem, some
+from deeprotect.tables.checking.report import CheckReport, Problem, ProblemTally, problem, some
 from deeprotect.tables.checking.unit_watch import UnitWatch
 from deeprotect.tables.checking.watches import (
     CellWatch,
@@ -91,7 +91,7 @@ def opened(
     by_person: bool = False,
 ) -> Iterator["Checker"]:
     """A checker of an open table; `first` is the checker of an earlier pass."""
-    tally, known = Tally(), first.reader.numbers if first else None
+    tally, known = ProblemTally(), first.reader.numbers if first else None
 
     def ragged(_: int) -> None:
         tally["ragged"].count += 1
@@ -109,7 +109,7 @@ class Checker:
         policy: Policy | None,
         mapping: ColumnMap,
         *,
-        tally: Tally,
+        tally: ProblemTally,
         numbers: Mapping[str, NumberColumn] | None,
         by_person: bool,
     ) -> None:

@@ -74,7 +74,7 @@ class ProblemCount:
             self.columns[column] = None
 
 
-class Tally(defaultdict[str, ProblemCount]):
+class ProblemTally(defaultdict[str, ProblemCount]):
     """Counts by key in problems.toml."""
 
     def __init__(self) -> None:

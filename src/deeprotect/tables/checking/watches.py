@@ -12,7 +12,7 @@ from deeprotect.policy.known_sensors import is_telling
 from deeprotect.signals import Channel
 from deeprotect.signals.clock import GAP_STEPS, RESTART_ROWS, SLACK
 from deeprotect.signals.schema import OUTSIDE_SHARE, Floats
-from deeprotect.tables.checking.report import Problem, Tally, problem, some
+from deeprotect.tables.checking.report import Problem, ProblemTally, problem, some
 from deeprotect.tables.fields import is_text, plain
 from deeprotect.tables.numbers import Mask
 from deeprotect.tables.reader import UNNAMED, Indices, Seen
@@ -27,7 +27,7 @@ class CellWatch:
 
     channels: tuple[str, ...]
     public: dict[str, Channel]
-    tally: Tally
+    tally: ProblemTally
     rows: int = 0
     _low: Floats = field(init=False)
     _high: Floats = field(init=False)
@@ -90,7 +90,7 @@ class OrderWatch:
 
     period: float | None  # of a sample, in the time column's unit; None if unknown
     named: bool  # whether a column names the recordings; without one, a clock restart may begin another
-    tally: Tally
+    tally: ProblemTally
     steps: int = 0
     _last_time: Floats = field(default_factory=lambda: np.empty(0))
     _last_samples: Floats = field(default_factory=lambda: np.empty((0, 0)))
@@ -160,7 +160,7 @@ class PieceWatch:
     """Rows without a recording, recordings in several pieces, and recordings too short for a window."""
 
     window: int | None
-    tally: Tally
+    tally: ProblemTally
     _rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _current: int = UNNAMED - 10
 

@@ -24,7 +24,7 @@ BUCKETS = 64  # temporary files; one at a time is in memory, at least a recordin
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowBlock:
     """Consecutive rows; samples is (row, channel), `cells` are all other columns, including time as written."""
 
     key: Indices  # number of the recording
@@ -35,14 +35,14 @@ class Piece:
     def __len__(self) -> int:
         return len(self.key)
 
-    def take(self, rows: Indices) -> "Piece":
-        return Piece(self.key[rows], self.time[rows], self.samples[rows], self.cells.take(pa.array(rows)))
+    def take(self, rows: Indices) -> "RowBlock":
+        return RowBlock(self.key[rows], self.time[rows], self.samples[rows], self.cells.take(pa.array(rows)))
 
-    def part(self, start: int, stop: int) -> "Piece":
+    def part(self, start: int, stop: int) -> "RowBlock":
         rows = slice(start, stop)
-        return Piece(self.key[rows], self.time[rows], self.samples[rows], self.cells.slice(start, stop - start))
+        return RowBlock(self.key[rows], self.time[rows], self.samples[rows], self.cells.slice(start, stop - start))
 
-    def by_recording(self) -> Iterator["Piece"]:
+    def by_recording(self) -> Iterator["RowBlock"]:
         """Cut where the recording changes."""
         borders = [0, *(np.flatnonzero(np.diff(self.key)) + 1), len(self)]
         for start, stop in pairwise(borders):
@@ -50,11 +50,11 @@ class Piece:
                 yield self.part(int(start), int(stop))
 
 
-def joined(pieces: Sequence[Piece]) -> Piece:
+def joined(pieces: Sequence[RowBlock]) -> RowBlock:
     """Concatenate pieces."""
     if len(pieces) == 1:
         return pieces[0]
-    return Piece(
+    return RowBlock(
         np.concatenate([piece.key for piece in pieces]),
         np.concatenate([piece.time for piece in pieces]),
         np.concatenate([piece.samples for piece in pieces]),
@@ -62,9 +62,9 @@ def joined(pieces: Sequence[Piece]) -> Piece:
     )
 
 
-def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def whole_recordings(pieces: Iterable[RowBlock]) -> Iterator[RowBlock]:
     """Contiguous recordings, each in one piece: the longest must fit in memory."""
-    held: list[Piece] = []
+    held: list[RowBlock] = []
     for piece in pieces:
         for part in piece.by_recording():
             if held and held[-1].key[0] != part.key[0]:
@@ -75,7 +75,7 @@ def whole_recordings(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield joined(held)
 
 
-def gathered_recordings(pieces: Iterable[Piece], recordings: int, *, beside: Path | None) -> Iterator[Piece]:
+def gathered_recordings(pieces: Iterable[RowBlock], recordings: int, *, beside: Path | None) -> Iterator[RowBlock]:
     """Scattered recordings, gathered through temporary files in a folder `beside` the output."""
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=beside) as folder:
         files = [Path(folder) / str(index) for index in range(BUCKETS)]
@@ -86,7 +86,7 @@ def gathered_recordings(pieces: Iterable[Piece], recordings: int, *, beside: Pat
                 yield from together.take(np.argsort(together.key, kind="stable")).by_recording()
 
 
-def _spill(pieces: Iterable[Piece], recordings: int, files: list[Path]) -> None:
+def _spill(pieces: Iterable[RowBlock], recordings: int, files: list[Path]) -> None:
     writers: dict[int, pa.RecordBatchStreamWriter] = {}
     with ExitStack() as stack:
         for piece in pieces:
@@ -98,13 +98,13 @@ def _spill(pieces: Iterable[Piece], recordings: int, files: list[Path]) -> None:
                 writers[index].write_table(table)
 
 
-def _as_table(piece: Piece) -> pa.Table:
+def _as_table(piece: RowBlock) -> pa.Table:
     samples = pa.FixedSizeListArray.from_arrays(pa.array(piece.samples.reshape(-1)), piece.samples.shape[1])
     kept = {f"cell {name}": piece.cells.column(name) for name in piece.cells.column_names}
     return pa.table({"key": piece.key, "time": piece.time, "samples": samples, **kept})
 
 
-def _load(file: Path) -> Piece:
+def _load(file: Path) -> RowBlock:
     with pa.ipc.open_stream(str(file)) as reader:
         table = reader.read_all().combine_chunks()
     key, time = table.column("key").to_numpy(), table.column("time").to_numpy()
@@ -112,7 +112,7 @@ def _load(file: Path) -> Piece:
     width = samples.type.list_size
     cells = table.drop_columns(["key", "time", "samples"])
     cells = cells.rename_columns([name.removeprefix("cell ") for name in cells.column_names])
-    return Piece(key, time, samples.flatten().to_numpy().reshape(len(key), width), cells)
+    return RowBlock(key, time, samples.flatten().to_numpy().reshape(len(key), width), cells)
 
 
 # Shorter than a gap by as much as a policy's rate may differ from the table's, so that split tables have no gaps.
@@ -126,7 +126,7 @@ class Mender:
     where: str
     counts: Counts
 
-    def mend(self, recording: Piece) -> Iterator[Piece]:
+    def mend(self, recording: RowBlock) -> Iterator[RowBlock]:
         single = recording.take(_first_of_each(recording))
         self.counts.duplicates += len(recording) - len(single)
         runs = clock_runs(single.time)
@@ -159,7 +159,7 @@ class GapSplitter:
         """Begin a new recording with the next row, whatever its time."""
         self._key = -1
 
-    def split(self, piece: Piece) -> Iterator[tuple[Piece, bool]]:
+    def split(self, piece: RowBlock) -> Iterator[tuple[RowBlock, bool]]:
         same = np.concatenate([[piece.key[0] == self._key], piece.key[1:] == piece.key[:-1]])
         steps = np.diff(piece.time, prepend=self._time)
         gaps = same & (steps > SPLIT_STEPS * self.period)
@@ -172,7 +172,7 @@ class GapSplitter:
         self._key, self._time = int(piece.key[-1]), float(piece.time[-1])
 
 
-def _first_of_each(recording: Piece) -> Indices:
+def _first_of_each(recording: RowBlock) -> Indices:
     """The first rows with their time, samples and cells, in their original order."""
     cells = [
         codes for name in recording.cells.column_names if (codes := _codes(recording.cells.column(name))) is not None
@@ -206,7 +206,7 @@ class Rate:
         """The step at the requested rate, in the unit of the time column."""
         return self.per_second / self.wanted_hz
 
-    def is_above(self, stretch: Piece) -> bool:
+    def is_above(self, stretch: RowBlock) -> bool:
         """Whether this stretch has a lower rate than requested, so that rows would be invented."""
         span = float(stretch.time[-1] - stretch.time[0])
         return (len(stretch) - 1) * (1 + RATE_TOLERANCE) * self.period < span
@@ -222,7 +222,7 @@ def check_rate(wanted_hz: float, found_hz: float, where: str) -> None:
         )
 
 
-def resample(stretch: Piece, rate: Rate) -> Piece:
+def resample(stretch: RowBlock, rate: Rate) -> RowBlock:
     """Resample a stretch without gaps: means over time for samples, the middle row for everything else.
 
     Rows every 1/wanted_hz from the stretch's first; none whose interval would be incomplete.
@@ -235,7 +235,7 @@ def resample(stretch: Piece, rate: Rate) -> Piece:
     if not near:
         at, samples = at[middles(len(at), steady_hz, rate.wanted_hz)], slower(samples, steady_hz, rate.wanted_hz)
     along = stretch.take(_nearest(seconds, at))
-    return Piece(
+    return RowBlock(
         along.key, (seconds[0] + np.arange(len(samples)) / rate.wanted_hz) * rate.per_second, samples, along.cells
     )
 

@@ -22,8 +22,8 @@ from deeprotect.tables.preparing.counts import Counts
 from deeprotect.tables.preparing.mending import (
     GapSplitter,
     Mender,
-    Piece,
     Rate,
+    RowBlock,
     check_rate,
     gathered_recordings,
     joined,
@@ -35,7 +35,7 @@ from deeprotect.tables.reader import Indices, Reader
 from deeprotect.tables.roles import ColumnMap
 from deeprotect.tables.sources import is_address
 
-Stretches = Iterator[tuple[Piece, bool]]
+Stretches = Iterator[tuple[RowBlock, bool]]
 MAX_DROPPED = 0.1  # share of the rows
 
 
@@ -137,7 +137,7 @@ def _rate(checker: Checker, rate_hz: float | None) -> Rate | None:
     return Rate(rate_hz, *found)
 
 
-def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
+def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[RowBlock]:
     """The usable rows, in the requested units; without time, by their place in the recording."""
     places = np.zeros(0, dtype=np.int64)
     for seen in reader.read():
@@ -145,7 +145,7 @@ def _pieces(reader: Reader, counts: Counts, tidy: Tidy) -> Iterator[Piece]:
         if time is None:
             time, places = _place(seen.recording, places)
         cells = pa.table({name: plain(seen.batch.column(name)) for name in tidy.beside})
-        yield Piece(seen.recording, time, seen.samples * tidy.factors, cells).take(counts.usable(seen))
+        yield RowBlock(seen.recording, time, seen.samples * tidy.factors, cells).take(counts.usable(seen))
 
 
 def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
@@ -159,7 +159,7 @@ def _place(recording: Indices, before: Indices) -> tuple[Floats, Indices]:
 
 
 def _stretches(
-    pieces: Iterable[Piece], first: Checker, counts: Counts, *, rate: Rate | None, beside: Path | None
+    pieces: Iterable[RowBlock], first: Checker, counts: Counts, *, rate: Rate | None, beside: Path | None
 ) -> Stretches:
     """Rows in their final order, in parts that say whether they begin a new recording."""
     period = first.step or 1.0
@@ -168,7 +168,7 @@ def _stretches(
     return parts if rate is None else _resampled(parts, rate, counts)
 
 
-def _split(pieces: Iterable[Piece], first: Checker, splitter: GapSplitter, *, beside: Path | None) -> Stretches:
+def _split(pieces: Iterable[RowBlock], first: Checker, splitter: GapSplitter, *, beside: Path | None) -> Stretches:
     interleaved, mender = bool(first.tally["interleaved"].count), Mender(first.report().where, splitter.counts)
     if not (interleaved or first.order.unsorted):
         for piece in pieces:
@@ -184,7 +184,7 @@ def _split(pieces: Iterable[Piece], first: Checker, splitter: GapSplitter, *, be
 
 
 def _resampled(parts: Stretches, rate: Rate, counts: Counts) -> Stretches:
-    held: list[Piece] = []
+    held: list[RowBlock] = []
     for part, begins in parts:
         if begins and held:
             yield from _at_rate(held, rate, counts)
@@ -194,7 +194,7 @@ def _resampled(parts: Stretches, rate: Rate, counts: Counts) -> Stretches:
         yield from _at_rate(held, rate, counts)
 
 
-def _at_rate(stretch: list[Piece], rate: Rate, counts: Counts) -> Stretches:
+def _at_rate(stretch: list[RowBlock], rate: Rate, counts: Counts) -> Stretches:
     rows = joined(stretch)
     if rate.is_above(rows):
         counts.too_slow += len(rows)

@@ -14,7 +14,7 @@ from deeprotect.signals.schema import Floats
 from deeprotect.tables.checking.watches import respelt
 from deeprotect.tables.fields import check_names, fresh_field, is_text, stated_unit
 from deeprotect.tables.numbers import NumberColumn
-from deeprotect.tables.preparing.mending import Piece
+from deeprotect.tables.preparing.mending import RowBlock
 from deeprotect.tables.roles import Roles
 from deeprotect.tables.source import Source
 from deeprotect.tables.timestamps import Timeline
@@ -120,7 +120,7 @@ class Tidy:
         fields = [self._field(name) for name in self.source.names]
         return pa.schema(fields if self.roles.recording else [pa.field(RECORDING, pa.string()), *fields])
 
-    def table(self, piece: Piece, number: int) -> pa.Table:
+    def table(self, piece: RowBlock, number: int) -> pa.Table:
         """The rows of a piece, which belong to the recording with that number."""
         named = pa.array([str(number)] * len(piece), pa.string())
         columns = [self._column(name, piece, named) for name in self.source.names]
@@ -144,7 +144,7 @@ class Tidy:
             change.renamed(name) if change else name, pa.float64(), metadata={"unit": unit} if unit else None
         )
 
-    def _column(self, name: str, piece: Piece, named: pa.Array) -> pa.Array | pa.ChunkedArray:
+    def _column(self, name: str, piece: RowBlock, named: pa.Array) -> pa.Array | pa.ChunkedArray:
         if name == self.roles.recording:
             return named
         if name in self.roles.channels:
@@ -157,7 +157,7 @@ class Tidy:
             return pc.coalesce(NumberColumn(mark=",").written(plain_cells)[0], plain_cells)
         return respelt(cells, self.spellings[name]) if name in self.spellings else cells
 
-    def _time(self, piece: Piece) -> pa.Array | pa.ChunkedArray:
+    def _time(self, piece: RowBlock) -> pa.Array | pa.ChunkedArray:
         if self.timeline is not None:
             return self.timeline.stamps(piece.time)
         cells = piece.cells.column(self.roles.time)

@@ -165,13 +165,16 @@ def _probabilities(model: Any, windows: Floats, classes: int) -> Floats:
 FEWEST = 4
 """Windows that a code needs: two on each side of the cross-fit, so that an output is always a mixture."""
 VARIANTS = 24
-DRAWN = 10
-"""Mixtures drawn in each round on each side, for each output."""
+MATCHED, DRAWN = 10, 25
+"""Mixtures drawn in each round on each side, for each output: whose features are matched, which takes longer, and plain
+ones."""
 ENOUGH, SURE = 3, 0.5
 """Number of candidate mixtures per output, and their score, that make another round unnecessary."""
-ROUNDS, WIDER = 8, 4
-"""Most rounds, and the round after which features are not matched and textures grow: more texture leaves more mixtures
-of densely lying windows."""
+ROUNDS, PLAIN, WIDER = 12, 4, 8
+"""Most rounds, the round after which features are not matched, and the one after which textures grow.
+
+Short windows leave little room for matching away from their parts; more texture leaves more mixtures of densely lying
+windows."""
 FEWEST_SURE = 6
 """Number of an output's mixtures that apps classify as intended, above which no others are needed."""
 TEXTURES = (0.75, 1.0, 1.25, 1.5)
@@ -321,9 +324,9 @@ def _search(
     found: list[Mixtures] = []
     scores = np.empty(0)
     for attempt in range(ROUNDS):
-        textures = random.choice(TEXTURES, DRAWN * count) + 0.25 * max(0, attempt + 1 - WIDER)
+        meant, each = (wanted, MATCHED) if attempt < PLAIN else (None, DRAWN)
+        textures = random.choice(TEXTURES, each * count) + 0.25 * max(0, attempt + 1 - WIDER)
         sides = [(random.choice(side, len(textures)), side) for side in rows]
-        meant = wanted if attempt < WIDER else None
         drawn = Mixtures.join(
             [material.mixtures(*side, textures=textures, random=random, wanted=meant) for side in sides]
         )

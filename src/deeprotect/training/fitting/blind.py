@@ -26,7 +26,7 @@ Texts = NDArray[np.str_]
 
 
 @dataclass(frozen=True)
-class Told:
+class KnownLabels:
     """For each window the number of its useful labels, its secret, its recording, and its draw."""
 
     number: Indices
@@ -95,7 +95,7 @@ class Guesses(NamedTuple):
         return float(np.mean(self.truth == self.guess))
 
 
-def blind(learn: Told, test: Told, *, size: int, seed: int = 0) -> Guesses:
+def blind(learn: KnownLabels, test: KnownLabels, *, size: int, seed: int = 0) -> Guesses:
     """The most accurate of several guessers, for pools of `size` draws.
 
     A lower estimate, like every attacker: a better guesser may be right more often.
@@ -103,7 +103,7 @@ def blind(learn: Told, test: Told, *, size: int, seed: int = 0) -> Guesses:
     return max(_guesses(learn, test, size=size, seed=seed), key=lambda each: each.accuracy)
 
 
-def _guesses(learn: Told, test: Told, *, size: int, seed: int) -> Iterator[Guesses]:
+def _guesses(learn: KnownLabels, test: KnownLabels, *, size: int, seed: int) -> Iterator[Guesses]:
     """Guess by the most common answer, by each label separately, and by the sequence."""
     kinds = 1 + int(max(learn.number.max(), test.number.max()))
     seen, asked = learn.pools(size), test.pools(size)

@@ -27,7 +27,7 @@ from deeprotect.training.feature_extractors.feature_extractor import FeatureExtr
 from deeprotect.training.fitting.fitted_models import FittedModels, Validation
 from deeprotect.training.fitting.trained import TrainedProtector, read_app, released_of
 from deeprotect.training.labelled_windows import LabelledWindows
-from deeprotect.training.networks import Clip, outward
+from deeprotect.training.networks import ClipToRange, outward
 from deeprotect.training.splits import segments_of
 
 TRIM = 0.01  # share of training features beyond each end of the clip box: less noise, a little clipping
@@ -39,7 +39,7 @@ def baseline(models: FittedModels, policy: Policy) -> TrainedProtector:
     """Noise on every sample, without training."""
     dim = models.windows.flat.shape[1]
     noise = laplace.baseline(dim, policy.privacy.epsilon)
-    return TrainedProtector(noise, Network((), dim), to_network(Clip(), models.windows.flat), {"name": "none"})
+    return TrainedProtector(noise, Network((), dim), to_network(ClipToRange(), models.windows.flat), {"name": "none"})
 
 
 def certified(models: FittedModels, policy: Policy) -> TrainedProtector:
@@ -109,7 +109,7 @@ def _on_features(noise: GridLaplace, feature_extractor: FeatureExtractor, window
     features, reach = encoder(windows.flat), NOISE_SEEN * noise.noise_scales
     # The decoder's input is mostly noise: values beyond these are clipped when it rounds.
     seen = np.vstack([features, features.max(axis=0) + reach, features.min(axis=0) - reach])
-    decoder = to_network(nn.Sequential(feature_extractor.decoder(), Clip()), seen)
+    decoder = to_network(nn.Sequential(feature_extractor.decoder(), ClipToRange()), seen)
     return TrainedProtector(noise, encoder, decoder, _description(feature_extractor))
 
 
@@ -142,7 +142,7 @@ def _box(windows: LabelledWindows, feature_extractor: FeatureExtractor) -> Box:
 
 RIVALS = ("laplace",)
 """Mechanisms that may do better than the channel."""
-Readings = Mapping[str, tuple[NDArray[np.str_], Floats]]
+Predicted = Mapping[str, tuple[NDArray[np.str_], Floats]]
 """For each useful inference its classes, and (window, class): how often an app predicts each class."""
 DRAWS = 4
 """Number of releases of the same windows, whose mean estimates the next one."""
@@ -177,7 +177,7 @@ class Loss:
     highest: float
 
     @classmethod
-    def of(cls, readings: Readings, held_out: LabelledWindows, policy: Policy) -> "Loss":
+    def of(cls, readings: Predicted, held_out: LabelledWindows, policy: Policy) -> "Loss":
         """Estimate from how often each window is classified as each class; neighbours have dependent errors."""
         means, errors = [], []
         for name, (classes, shares) in readings.items():
@@ -192,7 +192,7 @@ class Loss:
         return cls(float(np.mean(means)), float(np.mean(means) + ERRORS * np.mean(errors)))
 
 
-def _through_channel(channel: TrainedProtector, validation: Validation) -> Readings:
+def _through_channel(channel: TrainedProtector, validation: Validation) -> Predicted:
     """Exact expectation over its draws, from codes by a coder that did not learn from the windows."""
     assert isinstance(channel.mechanism, DiscreteChannel)
     assert channel.coded is not None
@@ -210,7 +210,7 @@ def _through_channel(channel: TrainedProtector, validation: Validation) -> Readi
     }
 
 
-def _through(name: str, validation: Validation, policy: Policy) -> Readings:
+def _through(name: str, validation: Validation, policy: Policy) -> Predicted:
     """Means over several releases."""
     protection = build(name, validation.models, policy)
     draws = [released_of(protection, validation.held_out, policy) for _ in range(DRAWS)]

@@ -21,7 +21,7 @@ from deeprotect.signals import Hold
 from deeprotect.signals.schema import Floats
 from deeprotect.signals.windowing import Counts, run_lengths
 from deeprotect.training.codebook.codebook import JOINED
-from deeprotect.training.fitting.blind import Told, blind
+from deeprotect.training.fitting.blind import KnownLabels, blind
 from deeprotect.training.labelled_windows import MISSING, Indices, LabelledWindows, Labels
 from deeprotect.training.splits import Mask
 
@@ -92,7 +92,7 @@ class Coding(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class SlotReadings:
     """For each slot of a release, in order: whether it is misclassified, its draw, and its recording.
 
     A slot is a draw, or a part of a script. `truth` is an ideal coder's code, MISSING without a label. `first` is the
@@ -209,7 +209,7 @@ def count(coding: Coding, kept: LabelledWindows, learnt: LabelledWindows, policy
     tau = apart(coding.mechanism)
     if tau is None or not len(kept):
         return None
-    read, units = Readings.of(coding, kept, policy.inferences.useful), units_of(kept, policy)
+    read, units = SlotReadings.of(coding, kept, policy.inferences.useful), units_of(kept, policy)
     slots, units, known = _lengths(policy), units[read.first], read.truth != MISSING
     means = {length: list(read.means(units, length=size or None, tau=tau)) for length, size in slots.items()}
     if known.any() and not known.all():
@@ -241,7 +241,7 @@ def _lengths(policy: Policy) -> dict[Length, int]:
     return {"draw": 1, **({"minute": minute} if minute > 1 else {}), "recording": 0}
 
 
-def _of_classes(read: Readings, units: Indices, tau: Fraction) -> Iterator[Excess]:
+def _of_classes(read: SlotReadings, units: Indices, tau: Fraction) -> Iterator[Excess]:
     """Rates for single draws of each useful class that enough units have."""
     for code in np.unique(read.truth[read.truth != MISSING]):
         shares = [tau * share for share in read.shares(read.truth == code, units)]
@@ -255,7 +255,7 @@ def _blind(
     """Accuracy of guessing the secret from useful labels: of one draw, of a minute, of a recording."""
     sides, hold = (learnt, kept), Hold(policy.slot_windows or policy.hold.windows)
     draws = [side.episodes(hold) for side in sides]
-    first, second = Told.of(sides, draws, policy.inferences.useful, secret)
+    first, second = KnownLabels.of(sides, draws, policy.inferences.useful, secret)
     if not (len(first.number) and len(second.number)):
         return {}
     seed = policy.training.seed
