@@ -10,6 +10,7 @@ from studies import cli
 
 SUMMARIES: dict[Verb, str] = {
     cli.reproduce: "The paper's case studies again, on public data; and known tables.",
+    cli.cadence: "Steps a minute: a useful number, and a pedometer of others.",
     cli.membership: "Who took part in a bundle's training?",
     cli.participants: "What it would cost to hide who took part.",
     cli.ready: "Train the protectors that come with the package.",

@@ -127,6 +127,27 @@ def _features(name: str, out: Path, *, source: Path | None, seed: int) -> None:
         write_json(folder / "features.json", comparison.to_json())
 
 
+def cadence(
+    out: Found,
+    source: Source = None,
+    seed: Annotated[int, typer.Option(help="Random seed for models and noise.")] = 0,
+    force: Force = False,
+) -> None:
+    """Steps a minute on MotionSense, read by an app and by the pedometer of a public package, raw and released.
+
+    Example: python -m studies cadence --out out/cadence.json
+    """
+    from studies.printing import cadence_lines
+    from studies.reproduction.cadence import measure
+
+    Output.at(out).check(force=force)
+    with bar("cadence"):
+        result = measure(source, seed=seed)
+    typer.echo("\n".join(cadence_lines(result)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json_text(result.to_json()) + "\n")
+
+
 def peers(
     out: Found,
     policy: Annotated[

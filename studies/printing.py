@@ -10,11 +10,25 @@ from deeprotect.evaluation.results import Row, Useful
 from studies.benchmark.gateway_load import Held
 from studies.benchmark.overhead import Overhead
 from studies.benchmark.ratio import Ratio
+from studies.reproduction.cadence import UNIT, CadenceResult
 from studies.reproduction.case_page import CaseLayout
 from studies.reproduction.case_result import ExperimentResult
 from studies.reproduction.feature_comparison import Comparison
 from studies.reproduction.known_tables import StudyResult
 from studies.reproduction.membership.trial import MembershipFinding
+
+
+def cadence_lines(result: CadenceResult) -> Iterator[str]:
+    """Mean absolute errors of the app and of the pedometer."""
+    app, pedometer = result.app, result.pedometer
+    said = {"raw windows": app.mae_clean, "the coder before any noise": app.mae_coder, "released windows": app.mae}
+    said |= {"guessing the median": app.mae_median, "at best, by ε": app.mae_limit}
+    yield f"{result.windows} test windows of {result.seconds_per_draw:g} s; mean absolute error in {UNIT}"
+    yield "  app: " + ", ".join(f"{words} {value:.1f}" for words, value in said.items() if value is not None)
+    yield (
+        f"  pedometer (sensormotion) on {pedometer.recordings} whole recordings: raw {pedometer.raw:.1f}, released "
+        f"{pedometer.released:.1f}, guessing the median {pedometer.median:.1f}"
+    )
 
 
 def study_lines(result: StudyResult) -> Iterator[str]:
@@ -47,7 +61,7 @@ def study_lines(result: StudyResult) -> Iterator[str]:
 
 
 def _over_people(useful: Useful, who: str) -> str:
-    """Mean, interval and range over people or other groups, and for how many most windows are read rightly."""
+    """Mean, interval and range over people or other groups, and the number with more than half of the windows right."""
     low, high = useful.people_ci or (0.0, 1.0)
     each = useful.by_person
     mean = f"over {len(each)} {who} {sum(each) / len(each):.3f} [{low:.3f}, {high:.3f}]"

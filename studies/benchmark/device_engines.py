@@ -18,7 +18,7 @@ WINDOWS = 20
 
 
 def engines(bundle: Bundle, *, seconds: int) -> Iterator[Overhead]:
-    """Those that are there, in a clone where device/ was built."""
+    """Engines found in a clone in which device/ was built."""
     text = ProtectorFile.of(bundle).text
     for engine in ENGINES.values():
         if engine.is_there and engine.built("bench").is_file():

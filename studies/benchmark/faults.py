@@ -104,7 +104,7 @@ def broker_gone(folder: Path, seconds: float) -> Row:
 
 
 def unread_apps(folder: Path, seconds: float) -> Row:
-    """Five apps of each stream, and nobody connects."""
+    """Register five apps for each stream; none connects."""
     bench = Bench(folder, str(folder / "ledger.sqlite"))
     registry = Registry(Database.existing_or_new(bench.address))
     for each in bench.streams:

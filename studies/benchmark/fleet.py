@@ -1,4 +1,4 @@
-"""A fleet on paper: what so many devices need of gateways, ledger, disk, memory and money, from measured constants.
+"""A fleet on paper: what devices need of gateways, ledger, disk, memory and money, from measured constants.
 
 The constants come from this machine; the model is checked against points that it was not fitted to.
 """
@@ -53,7 +53,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Devices that are all live; a message every so many seconds, a draw every so many, draws kept for days."""
+    """Devices that are all live; seconds between messages and between draws, and days for which draws are kept."""
 
     devices: int = 1_000_000
     message_seconds: float = 1.0
@@ -84,7 +84,7 @@ class Fleet:
         }
 
     def on_devices(self, found: Constants) -> dict[str, float]:
-        """The same with the protector on the device: nothing raw arrives, charges and draws are the device's own."""
+        """Needs with the protector on the device: nothing raw arrives, charges and draws are the device's own."""
         released = self.devices / self.episode_seconds  # one message for an episode, held windows being one value
         return {
             "messages a second": released,

@@ -10,7 +10,7 @@ BATTERY_PER_PROCESSOR = 2.5 / 3.8
 
 @dataclass(frozen=True)
 class Overhead:
-    """One figure of one place, without and with the protector; `added` is the difference, None where there is none."""
+    """One figure measured at one place, without and with the protector; `added` is the difference, if there is one."""
 
     place: str
     what: str

@@ -47,7 +47,7 @@ def _by_http(fault: str, again: Again, folder: Path) -> Row:
 
 
 async def _late_batch(bench: Bench, client: httpx.AsyncClient, *, times: int = 1) -> None:
-    """Ten seconds of every stream at once, so many times."""
+    """Ten seconds of every stream at once, repeated."""
     await asyncio.sleep(SECONDS)
     for _ in range(times):
         for each in bench.streams:

@@ -1,9 +1,9 @@
 """A conditional variational autoencoder whose private attribute is randomised: the idea of ObscureNet (Hajihassani,
 Ardakanian and Khazaei, IoTDI 2021), made small and written from the paper.
 
-Kept: latents that an adversary cannot read the private attribute from, a decoder that is told useful and private class,
+Kept: latents that an adversary cannot read the private attribute from, a decoder that gets useful and private class,
 and a release in which the private class is drawn uniformly. The release has no ε.
-Simplified: dense layers; one network that is told the useful class, where theirs has one network for each; the useful
+Simplified: dense layers; one network that gets the useful class, where theirs has one network for each; the useful
 class is guessed by a classifier that learns on the side.
 """
 

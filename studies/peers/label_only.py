@@ -16,7 +16,7 @@ from studies.peers.peer import PeerRelease, targets
 
 
 def fit(windows: LabelledWindows, policy: Policy, epsilon: float | None) -> PeerRelease:
-    """One code for each combination of useful classes that training shows."""
+    """Assign one code to each combination of useful classes in the training windows."""
     if epsilon is None:
         raise PolicyError("label-only promises an epsilon; give one")
     useful = targets(windows, policy.inferences.useful)

@@ -26,7 +26,7 @@ _WEIGHT = 0.05  # of the seconds that rows take for the same tasks: one linear a
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Ridge accuracy on so many features of one kind, all folds joined; `raw` are all values of a window.
+    """Ridge accuracy by number of features of one kind, all folds joined; `raw` are all values of a window.
 
     `informativeness` is I(f; y) / H(y) of each feature on tested windows, highest first, the mean over folds; only
     where the paper shows it.

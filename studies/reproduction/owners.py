@@ -23,7 +23,7 @@ def choose(windows: LabelledWindows, *, person: str, count: int, seed: int) -> l
 def against_the_rest(
     windows: LabelledWindows, *, person: str, owners: list[str], seed: int, run: int = RUN
 ) -> LabelledWindows:
-    """For each owner their windows and as many of others, so that chance is one half; the group is the owner.
+    """Each owner's windows and as many of others, so that chance is one half; the group is the owner.
 
     The label `owner` replaces `person`. A window of someone who is `other` in several experiments stands here several
     times, and must not be learnt from in one and tested in another: split with EachGroupSplit. `run` neighbours of

@@ -19,7 +19,7 @@ _FEATURES_ELSEWHERE = 0.4102  # the paper's bound for all other features
 
 @dataclass(frozen=True)
 class PaperComparison:
-    """One number of the paper beside ours; `why` is the honest sentence."""
+    """A number of the paper beside ours; `why` explains the difference."""
 
     what: str
     paper: str

@@ -36,7 +36,7 @@ CHANNELS = {
 
 @dataclass(frozen=True)
 class Ready:
-    """One that ships: its name, and the sensors that it reads."""
+    """A protector that ships: its name and its sensors."""
 
     name: str
     sensors: tuple[str, ...]

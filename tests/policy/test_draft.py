@@ -141,3 +141,18 @@ def test_a_sensor_outside_the_repository_is_said_to_be_unknown(repository: Repos
     baro = {"pressure": {"unit": "hPa", "range": (300.0, 1100.0), "sensor": "barometer"}}
     lines = warnings_for(policy.vary(stream={"channels": baro}), repository)
     assert lines == ["sensor 'barometer' is not in the repository; what it reveals is not known"]
+
+
+@pytest.mark.parametrize(("name", "unit"), [("heart_rate", "1/min"), ("Cadence", "steps/min"), ("speed", "m/s")])
+def test_a_useful_number_with_a_usual_name_gets_levels_over_a_public_range(name: str, unit: str) -> None:
+    columns = (*COLUMNS, Column(name, numeric=True))
+    policy = draft(columns, useful=[name], rate_hz=50, mapping={})
+    assert policy.inferences.numeric[name].unit == unit
+    (line,) = (line for line in assumptions(columns, policy) if "number" in line and name in line)
+    assert f"'{name}' is taken as a number in {unit}" in line
+
+
+def test_no_levels_are_drafted_for_text_another_unit_or_another_name() -> None:
+    for column in (Column("speed", False), Column("speed", True, "km/h"), Column("grade", True)):
+        policy = draft((*COLUMNS, column), useful=[column.name], rate_hz=50, mapping={})
+        assert not policy.inferences.numeric

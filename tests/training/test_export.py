@@ -34,7 +34,7 @@ def test_the_exported_networks_agree_with_the_estimator(feature_extractor: Featu
     np.testing.assert_allclose(decoder(features), rebuilt, atol=2e-3)
 
 
-@pytest.mark.parametrize(("samples", "channels"), [(1, 1), (4, 3), (10, 6), (50, 2)])
+@pytest.mark.parametrize(("samples", "channels"), [(1, 1), (4, 3), (10, 6), (50, 2), (128, 2)])
 def test_the_coder_agrees_with_torch(samples: int, channels: int) -> None:
     windows = np.random.default_rng(1).random((700, samples * channels))
     module = coder(windows, channels, classes=5)

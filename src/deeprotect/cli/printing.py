@@ -140,8 +140,6 @@ def results_table(results: dict[str, Any]) -> None:
     for name, one in useful.items():
         line = f"useful: {quoted(name)}; app on raw windows {one['clean']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
-        for line in error_lines(one):
-            console.print(f"  {line}", markup=False)
     for name, one in sensitive.items():
         line = f"sensitive: {quoted(name)}; attacker on raw windows {one['raw']:.3f}, chance {one['chance']:.3f}"
         console.print(line, markup=False)
@@ -163,8 +161,8 @@ def results_table(results: dict[str, Any]) -> None:
         errors = [shown(row["useful"][name][key]) for name in numbers for key in ("mae", "mae_limit")]
         table.add_row(f"{row['mechanism']}{own}", row["guarantee"], epsilon, *apps, number(limit), *errors, *attackers)
     console.print(table)
-    shown = shown_row(rows)
-    for line in (*own_lines(rows), *recall_lines(shown), *whole_lines(shown)):
+    row = shown_row(rows)
+    for line in (*error_lines(row), *own_lines(rows), *recall_lines(row), *whole_lines(row)):
         console.print(line, markup=False)
     for line in new_people_lines(results.get("strangers") or {}):
         console.print(line, markup=False)
@@ -251,14 +249,14 @@ def recall_lines(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {quoted(each['name'])}: {share}"
 
 
-def error_lines(one: Mapping[str, Any]) -> Iterator[str]:
-    """Errors of a numeric inference's predictions in the first row."""
-    if one.get("unit") is None:
-        return
+def error_lines(row: Mapping[str, Any]) -> Iterator[str]:
+    """Errors of a row's useful inferences that are numbers, in their units."""
     said = {"mae_clean": "app on raw windows", "mae": "released", "mae_coder": "coder before any noise"}
     said |= {"mae_median": "guessing the median", "mae_limit": "at best, by ε"}
-    errors = ", ".join(f"{words} {shown(one[key])}" for key, words in said.items() if one[key] is not None)
-    yield f"mean absolute error in {quoted(one['unit'])}: {errors}"
+    for name, one in row["useful"].items():
+        if one.get("unit") is not None:
+            errors = ", ".join(f"{words} {shown(one[key])}" for key, words in said.items() if one[key] is not None)
+            yield f"{named(row)}: {quoted(name)}, mean absolute error in {quoted(one['unit'])}: {errors}"
 
 
 def shown(value: float | None) -> str:

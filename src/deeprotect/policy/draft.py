@@ -21,6 +21,14 @@ LONGEST_WINDOW_SECONDS = 600.0
 UNBALANCED = 4  # ratio of windows between two classes
 FEWEST_COUNTED = 8  # windows of a class, below which it gets no code, and so no cost
 MOST_CLASSES = 12  # more costs would not be readable
+_HEART: Json = {"unit": "1/min", "range": [40, 200], "levels": 16}
+_CADENCE: Json = {"unit": "steps/min", "range": [60, 200], "levels": 18}
+NUMBERS: dict[str, Json] = {
+    **dict.fromkeys(("heartrate", "hr", "bpm", "pulse"), _HEART),
+    **dict.fromkeys(("cadence", "stepsperminute"), _CADENCE),
+    "speed": {"unit": "m/s", "range": [0, 10], "levels": 20},
+}
+"""Useful numbers by column name, without spaces and underscores: usual units and public ranges."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ def draft(
             "channels": {column.name: _spec(column, sensor) for column, sensor in found},
             "columns": {name: column for name, column in mapping.items() if name not in (column, PERSON)},
         },
-        "inferences": {"useful": useful, "sensitive": sensitive},
+        "inferences": {"useful": useful, "sensitive": sensitive, "numeric": _numbers(columns, useful)},
         "privacy": _privacy(epsilon, slots),
     }
     if every is not None:
@@ -91,6 +99,16 @@ def draft(
     if PERSON in mapping:
         tables["training"] = {"people": mapping[PERSON]}
     return Policy.from_tables(tables, where="draft")
+
+
+def _numbers(columns: Iterable[Column], useful: Collection[str]) -> Json:
+    """Levels of useful columns that are numbers under a usual name; a stated unit must be the usual one."""
+    found: Json = {}
+    for column in columns:
+        usual = NUMBERS.get(column.name.lower().replace("_", "").replace(" ", ""))
+        if usual is not None and column.name in useful and column.numeric and column.unit in (None, usual["unit"]):
+            found[column.name] = dict(usual)
+    return found
 
 
 def _privacy(epsilon: float | None, slots: str | None) -> Json:
@@ -115,6 +133,11 @@ def assumptions(columns: Iterable[Column], policy: Policy) -> list[str]:
     if policy.training.people not in (None, PERSON):
         shown = f"'{printable(policy.training.people or '')}'"
         lines.append(f"training distinguishes people by column {shown}{_again(PERSON, shown)}")
+    for name, number in policy.inferences.numeric.items():
+        lines.append(
+            f"'{printable(name)}' is taken as a number in {number.unit}, {number.levels} levels over "
+            f"{list(number.range)}; change unit, range and levels under [inferences.numeric] if not"
+        )
     return lines + _left_out(columns, policy)
 
 
@@ -125,6 +148,8 @@ def balanced(policy: Policy, counts: Mapping[str, Mapping[str, int]]) -> tuple[P
     """
     costs, notes = {}, []
     for name, found in counts.items():
+        if name in policy.inferences.numeric:
+            continue
         known = {each: count for each, count in found.items() if count >= FEWEST_COUNTED}
         named = all(is_name(each, longest=LONGEST_IN_BUNDLE) for each in known)
         if not named or not 2 <= len(known) <= MOST_CLASSES:

@@ -1,1 +1,1 @@
-"""The pipe from private windows to released ones, and the files and tables at its two ends."""
+"""The pipeline from private to released windows, and the files, tables and streams at its ends."""

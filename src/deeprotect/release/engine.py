@@ -1,4 +1,4 @@
-"""The one way through the house: encode, charge, privatise, record, decode; for files, live streams and the gateway.
+"""The release pipeline: encode, charge, privatise, record, decode; for files, live streams and the gateway.
 
 Nothing else releases. Time, randomness and storage are arguments, so that audits and evaluations call the same engine.
 """
@@ -26,9 +26,9 @@ Beside = TypeVar("Beside")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 PUBLIC_CODE = 0.0
-"""Of a draw for which a bundle gives no code."""
+"""The code of a draw for which a bundle gives none."""
 LedgerOf = Callable[[str | RecordingName], Ledger]
-"""Whose account a recording is charged to, by its name."""
+"""Maps the name of a recording to the ledger that it is charged to."""
 _OTHER_PRICE = (
     "this ledger charges {} (counted: {}), and a draw here is {} (counted: {}); open the ledger with the protector "
     "that releases"
@@ -38,8 +38,8 @@ _OTHER_PRICE = (
 class Pipeline(Protocol):
     """What the engine needs of a bundle.
 
-    `encode` sees one scaled window at a time, `pool` makes one code of an episode's, `decode` gives windows in units.
-    Nothing here calls them but `codes_of` and `windows_of`, which never fail.
+    `encode` sees one scaled window at a time, `pool` makes one code for an episode, and `decode` returns windows in
+    units. Only `codes_of` and `windows_of`, which never fail, call them.
     """
 
     @property
@@ -55,11 +55,11 @@ class Pipeline(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Draws of one account: what each looks at, how many windows it shows, and its number in the recording.
+    """Draws for one account: what each looks at, how many windows show it, and its number in the recording.
 
-    observed: windows (window, time, channel) in units, those of one draw after those of another, so many each in
-    `counts`. shown: windows of each draw's episode. only_kept: what was drawn before is shown again; where nothing
-    was, nothing is drawn, for `observed` holds no data.
+    `observed` holds windows (window, time, channel) in units, draw by draw, `counts` of them for each. `shown` is the
+    number of windows of each draw's episode. `only_kept`: earlier draws are shown again and no new ones are made,
+    because `observed` holds no data.
     """
 
     bundle: Pipeline
@@ -71,7 +71,7 @@ class Request:
     only_kept: bool = False
 
     def check_price(self) -> None:
-        """The same event is not enough: what is counted is the LDP bound, and two RLDP events may differ in it."""
+        """Refuse a ledger with another price; equal events are not enough, since their LDP bounds may differ."""
         price, mechanism = self.ledger.price, self.bundle.mechanism
         epsilon = ldp_epsilon(mechanism)
         if (price.event, price.epsilon) != (mechanism.event, epsilon):
@@ -80,12 +80,12 @@ class Request:
 
     @classmethod
     def of(cls, private: Windows, bundle: Pipeline, ledger: Ledger) -> "Request":
-        """A batch of whole episodes, each drawn from its own windows, as the policy looks at them."""
+        """A request for a batch of whole episodes, each drawn from its own windows as the policy says."""
         return cls._of(private.samples, private.frame.windows_of_episodes, private.frame.runs, bundle, ledger)
 
     @classmethod
     def each(cls, private: Windows, bundle: Pipeline, ledger_of: LedgerOf) -> "list[Request]":
-        """The same for each of several accounts, one after the other as their recordings come."""
+        """Requests for a batch of several accounts, in the order of their recordings."""
         runs, shown = private.frame.runs or (Run("", 0, len(private)),), private.frame.windows_of_episodes
         parts: list[tuple[Ledger, list[Run]]] = []
         for run in runs:
@@ -108,7 +108,7 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Windows in units (window, time, channel), the noisy code that each shows, and which draws looked at no data."""
+    """Windows in units (window, time, channel), the noisy code of each, and which draws are placeholders."""
 
     windows: Floats
     codes: Floats
@@ -118,10 +118,10 @@ class Released:
 def release(
     requests: Sequence[Request], *, entropy: SystemEntropy, codes: Sequence[Floats] | None = None
 ) -> list[Released | BudgetError]:
-    """One answer for each request, in order; whoever has no budget left is refused alone.
+    """Returns an answer for each request, in order; a spent budget refuses only its own request.
 
-    All requests are charged, drawn and recorded in one transaction, and nothing is given back before it is on disk:
-    when that fails nobody gets anything, and the same request finds what was kept for it, if anything was.
+    All requests are charged, drawn and recorded in one transaction, and nothing is returned before it is on disk. If
+    that fails, nothing is released, and the same request later gets the draws that were recorded, if any.
     """
     return simulate(requests, entropy=require_system(entropy), codes=codes)
 
@@ -129,7 +129,7 @@ def release(
 def simulate(
     requests: Sequence[Request], *, entropy: Entropy, codes: Sequence[Floats] | None = None
 ) -> list[Released | BudgetError]:
-    """The same with any randomness, to measure or to attack: never for what leaves."""
+    """Runs the release with any randomness, to measure or to attack; never for a real release."""
     if not requests:
         return []
     for request in requests:
@@ -143,7 +143,7 @@ def simulate(
 
 
 def encode(requests: Sequence[Request]) -> list[Floats]:
-    """A code (draw, value) for each draw; one call for all requests that share a bundle."""
+    """Codes (draw, value) of each request; requests that share a bundle are encoded in one call."""
     codes: dict[int, Floats] = {}
     for bundle, places in _by_bundle(requests, range(len(requests))):
         some = [requests[place] for place in places]
@@ -156,8 +156,8 @@ def encode(requests: Sequence[Request]) -> list[Floats]:
 def codes_of(bundle: Pipeline, scaled: Floats, counts: Counts) -> Floats:
     """A code (draw, value) for each draw of `counts` scaled windows, whatever the bundle does with them.
 
-    Where it fails, or gives no code, each draw is encoded by itself; those that fail again get the public code, and are
-    charged, drawn and released like any other. docs/claims.md#encoding-is-total
+    If the bundle fails, or returns no codes, each draw is encoded by itself; draws that fail again get the public
+    code, and are charged, drawn and released like any other. docs/claims.md#encoding-is-total
     """
 
     def code(windows: Floats, of_each: Counts) -> Floats:
@@ -173,7 +173,7 @@ def codes_of(bundle: Pipeline, scaled: Floats, counts: Counts) -> Floats:
 
 
 def windows_of(bundle: Pipeline, noisy_code: Floats) -> Floats:
-    """Windows (window, time, channel) in units of noisy codes alone; the middle of the range where decoding fails."""
+    """Decodes noisy codes to windows (window, time, channel) in units; the middle of the range where decoding fails."""
     middle = bundle.schema.middle[None]
     together = _attempt(bundle.decode, noisy_code, like=middle)
     if together is not None:
@@ -183,7 +183,7 @@ def windows_of(bundle: Pipeline, noisy_code: Floats) -> Floats:
 
 
 def _attempt(work: Callable[..., Floats], *given: NDArray[Any], like: Floats) -> Floats | None:
-    """A row like the one in `like` for each row of what is given last, or None; the reason could quote a sample."""
+    """Returns rows shaped like `like`, one per row of the last argument, or None: an error could quote a sample."""
     try:
         with np.errstate(all="ignore"):
             made = np.asarray(work(*given), dtype=np.float64)
@@ -195,7 +195,7 @@ def _attempt(work: Callable[..., Floats], *given: NDArray[Any], like: Floats) ->
 def stream(
     windows: Iterable[Windows], bundle: Pipeline, *, ledger: Ledger, entropy: SystemEntropy, workers: int = 1
 ) -> Iterator[Windows]:
-    """Released windows, one batch for each private batch of whole episodes."""
+    """Yields released windows, one batch for each private batch of whole episodes."""
     alone = ((private, None) for private in windows)
     for released, _ in accompanied(alone, bundle, ledger_of=lambda _: ledger, entropy=entropy, workers=workers):
         yield released
@@ -209,7 +209,7 @@ def accompanied(
     entropy: SystemEntropy,
     workers: int = 1,
 ) -> Generator[tuple[Windows, Beside], None, None]:
-    """The same, and what goes beside each batch with it; each recording is charged to the ledger that it is of.
+    """Releases batches, each with a companion value; each recording is charged to its own ledger.
 
     `workers` threads encode, charging and sampling stay sequential.
     """
@@ -221,7 +221,7 @@ def accompanied(
 
 
 def one(answers: Sequence[Released | BudgetError]) -> Released:
-    """The only answer; a refusal is raised."""
+    """Returns the only answer, or raises its refusal."""
     (answer,) = answers
     if isinstance(answer, BudgetError):
         raise answer
@@ -231,7 +231,7 @@ def one(answers: Sequence[Released | BudgetError]) -> Released:
 def _privatise(
     requests: Sequence[Request], codes: Sequence[Floats], paid: Sequence[Paid | BudgetError], *, entropy: Entropy
 ) -> list[Floats | None]:
-    """What each request's windows show, (window, value); codes that are not paid for are not looked at."""
+    """Noisy codes (window, value) for the windows of each request; codes that were not charged are not looked at."""
     marks = {place: each for place, each in enumerate(paid) if not isinstance(each, BudgetError)}
     drawn: dict[int, Floats] = {}
     for bundle, places in _by_bundle(requests, marks):
@@ -274,7 +274,7 @@ def _by_bundle(requests: Sequence[Request], places: Iterable[int]) -> Iterator[t
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One after the other; of a single one nothing is copied."""
+    """Concatenates arrays; a single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -283,9 +283,9 @@ def _parted(rows: Floats, lengths: Sequence[int]) -> list[Floats]:
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, workers: int) -> Iterator[tuple[Item, Result]]:
-    """Each item with what `work` made of it; at most one item more than there are threads is under way at a time.
+    """Yields each item with the result of `work`, in order; at most one more item than threads is in progress.
 
-    Items are taken and results given in the caller's thread. A failure appears where its result would have.
+    Items are taken and results yielded in the caller's thread. An error is raised in place of its result.
     """
     if workers <= 1:
         yield from ((item, work(item)) for item in items)
@@ -306,9 +306,9 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], *, workers: 
 
 
 def encoding_threads() -> int:
-    """As many as cores that this process may use, but for one that writes; at least one.
+    """The cores that this process may use, less one for writing; at least one.
 
-    Of two cores, a second thread that encodes took a quarter more of the processor, and gained nothing by the clock.
+    On two cores, a second encoding thread used a quarter more processor time and saved no time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores - 1)

@@ -1,8 +1,8 @@
-"""Episodes of a live stream: which windows inform which draw, and what leaves when; each window informs one at most.
+"""Episodes of a live stream: which windows inform which draw, and when windows leave; each window informs one draw.
 
-A file's episode is drawn from its own windows once it is whole. Live, nobody wants to wait so long: a draw looks at the
-beginning of its episode, or at the end of the one before. Which draw a window may inform follows from its number alone,
-so it is the same after a restart, for a message that is sent again, and in another process.
+A file's episode is drawn from its own windows once it is complete. A live stream cannot wait that long: a draw looks at
+the beginning of its episode, or at the end of the previous one. Which draw a window may inform follows from its number
+alone, so it is the same after a restart, for a repeated message, and in another process.
 docs/claims.md#draws-of-a-live-stream
 """
 
@@ -25,17 +25,16 @@ from deeprotect.signals.schema import Floats
 Observe = Literal["whole", "beginning", "before"]
 State = Literal["observing", "due", "drawn", "given up"]
 GAP, SPENT, REPEATED = "gap", "budget spent", "released before"
-"""Why windows of an episode do not leave; those who ask for draws know more reasons."""
+"""Why windows of an episode are withheld; callers know further reasons."""
 LISTEN = 3
-"""Windows of an episode, where the policy does not say: as good as ten on the wrist data, and soon there."""
+"""Windows that a draw looks at by default: as good as ten on the wrist data, and with less delay."""
 
 
 @dataclass(frozen=True)
 class Observing:
-    """Which of an episode's windows a draw looks at: so many, of the whole, of its beginning, or of what was before.
+    """Which windows a draw looks at, and how many: of the whole episode, of its beginning, or before it.
 
-    A script says what happened when, so its draw looks at a whole episode. The promise is the same whatever a code is
-    made of.
+    A script says what happened when, so its draw looks at the whole episode. The promise does not depend on this.
     """
 
     observe: Observe
@@ -54,7 +53,7 @@ class Observing:
 
 
 def live_observing(bundle: Pipeline) -> Observing:
-    """As the gateway draws: at the beginning of an episode from what was before, so that no window waits."""
+    """How the gateway draws: at the beginning of an episode, from earlier windows, so that no window waits."""
     hold = bundle.hold
     is_stated = bundle.mechanism.scripts is not None or hold.listen < hold.windows
     return Observing.of(bundle, "before", None if is_stated else min(LISTEN, hold.windows))
@@ -62,9 +61,9 @@ def live_observing(bundle: Pipeline) -> Observing:
 
 @dataclass(eq=False)
 class Episode:
-    """Windows that share one draw; those that wait have a ticket each, which they leave with.
+    """Windows that share one draw; each waiting window has a ticket, with which it leaves.
 
-    One that is due and has observed nothing asks for what was drawn before, and is never drawn anew.
+    A due episode that has observed nothing asks for its earlier draw, and is never drawn anew.
     """
 
     part: int
@@ -81,10 +80,9 @@ class Episode:
             self.state = "due"
 
     def look(self, window: Floats | None, *, enough: int) -> None:
-        """At one window more, if it still does.
+        """Take one more window, if the draw still looks at windows.
 
-        A window that lacks samples before the draw is made leaves less to draw from than was promised: then the
-        episode is given up. After the draw no window is looked at, so none can lack anything.
+        If a window that the draw needs lacks samples, the episode is given up. After the draw no window is looked at.
         """
         if self.state != "observing":
             return
@@ -96,12 +94,12 @@ class Episode:
             self.state = "due"
 
     def end(self) -> None:
-        """No window more may inform it: what there is of it is drawn from."""
+        """End of input: draw from the windows seen so far."""
         if self.state == "observing":
             self.state = "due"
 
     def settle(self, answer: Released | BudgetError) -> None:
-        """What became of its draw; a refusal gives the episode up."""
+        """Store the answer to its draw; a refusal gives the episode up."""
         if isinstance(answer, BudgetError):
             whys = {NotDrawnError: GAP, ReleasedBeforeError: REPEATED}
             self.why = whys.get(type(answer), SPENT)
@@ -118,7 +116,7 @@ class Episode:
 
 @dataclass(frozen=True, eq=False)
 class Leaving:
-    """A window on its way out, (time, channel) in units, and the ticket that it came with."""
+    """A released window (time, channel) in units, with the ticket that it arrived with."""
 
     ticket: Any
     window: Floats
@@ -126,10 +124,10 @@ class Leaving:
 
 
 class Episodes:
-    """Windows of one stream for one account, in order of their number; a gap begins anew.
+    """Windows of one stream for one account, in the order of their numbers; a gap starts anew.
 
-    Where there is nothing before an episode to look at, it is drawn from its own first windows; its last ones are for
-    the next. Where only last ones came, it shows what was drawn for it before, if anything was.
+    If there are no windows before an episode, it is drawn from its own first windows; its last ones are for the next
+    episode. If only last ones arrived, it shows its earlier draw, if there is one.
     """
 
     def __init__(self, bundle: Pipeline, ledger: Ledger, observing: Observing, *, fill_gaps: bool = False) -> None:
@@ -140,7 +138,7 @@ class Episodes:
         self._open: deque[Episode] = deque()
         self._before: list[Floats] = []  # the last windows, for the next episode
         self._last: tuple[int, int] | None = None  # part and number of the window that came last
-        self.withheld: Counter[str] = Counter()  # windows that came and do not leave, by the reason
+        self.withheld: Counter[str] = Counter()  # windows that arrived and are withheld, by reason
 
     @classmethod
     def by_time(cls, bundle: Bundle, ledger: Ledger) -> Self:
@@ -169,7 +167,7 @@ class Episodes:
             self._before.append(samples)
 
     def take_by_time(self, windows: Iterable[ClockWindow], *, over: bool = False) -> None:
-        """Windows of the clock, which are their own tickets; `over`: nothing comes after them."""
+        """Take windows of the clock, which are their own tickets; `over`: the stream has ended."""
         for window in windows:
             if over and window.samples is None:  # its end was never sent: the draw is made from what came before
                 self.end()
@@ -183,7 +181,7 @@ class Episodes:
             self._open[-1].end()
 
     def due(self) -> list[tuple[Episode, Request]]:
-        """Draws to be made now, or to be tried again."""
+        """Draws to make now, or to try again."""
         return [(episode, self._request(episode)) for episode in self._open if episode.state == "due"]
 
     def _request(self, episode: Episode) -> Request:
@@ -198,7 +196,7 @@ class Episodes:
         return Request(self.bundle, self._ledger, runs, observed, np.array([len(observed)]), shown)
 
     def leaving(self, entropy: SystemEntropy) -> Iterator[Leaving]:
-        """Windows that show something; of an episode that was given up, only where gaps are to be filled."""
+        """Yields windows that can leave; those of an episode that was given up only if gaps are filled."""
         while self._open:
             episode = self._open[0]
             if episode.state == "given up" and self._fill_gaps and episode.waiting:
@@ -214,19 +212,19 @@ class Episodes:
             self._open.popleft()
 
     def leave_by_time(self, entropy: SystemEntropy, *, over: bool = False) -> list[Leaving]:
-        """Windows of the clock that leave now, of those that hold a reading; draws whose time is over are given up."""
+        """Windows of the clock that leave now and hold a reading; expired draws are given up."""
         left = [each for each in self.leaving(entropy) if each.ticket.own]
         self.expire(over=over)
         return left
 
     def postpone(self, why: str) -> None:
-        """Draws that are due cannot be made now; should their time pass, this is the reason."""
+        """Record why due draws were postponed."""
         for episode in self._open:
             if episode.state == "due":
                 episode.why = why
 
     def expire(self, *, over: bool = False) -> None:
-        """Draws that could not be made while their time lasted are not made later; `over`: there is no later."""
+        """Give up draws that could not be made in time; `over`: the stream has ended."""
         for episode in list(self._open)[: None if over else -1]:
             if episode.state == "due":
                 episode.give_up()
@@ -235,7 +233,7 @@ class Episodes:
                 self._withhold(episode, len(waiting))
 
     def _withhold(self, episode: Episode, windows: int) -> None:
-        """Where there is nothing to show, so many windows do not leave."""
+        """Count windows that are withheld because there is nothing to show."""
         if episode.windows is None and windows:
             self.withheld[episode.why] += windows
 
@@ -250,7 +248,7 @@ class Episodes:
         return self._open[-1]
 
     def _nothing(self, entropy: SystemEntropy) -> Floats:
-        """An episode of no window: it costs nothing."""
+        """A placeholder episode, made without a window; it costs nothing."""
         mechanism, shown = self.bundle.mechanism, np.array([self.bundle.hold.windows])
         nothing = mechanism.repeat(mechanism.placeholders(1, entropy=entropy), shown, entropy=entropy)
         return windows_of(self.bundle, nothing)

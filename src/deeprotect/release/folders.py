@@ -1,4 +1,4 @@
-"""Releasing a data set file by file: what is finished stays, and a run that was broken off goes on where it stopped.
+"""Releases a data set file by file: finished files stay, and an interrupted run continues where it stopped.
 
 A part appears under its name whole, after its draws were charged, or not at all. What a broken run had drawn for the
 part it was at lies in a hidden file, which the next run removes before it draws afresh: nobody was given it. Where

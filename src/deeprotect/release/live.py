@@ -1,4 +1,4 @@
-"""Live streams: draws of many at once; and one of rows, pushed as they come and given back in constant memory."""
+"""Live streams: draws for many streams at once, and a stream of pushed rows in constant memory."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -24,12 +24,12 @@ STANDARD = "-"
 def release_due(
     streams: Iterable[Episodes], *, entropy: SystemEntropy
 ) -> list[tuple[Episodes, Episode, Released | BudgetError]]:
-    """All draws that are due, in one transaction: a refusal gives up its own episode, and no other.
+    """Makes all due draws in one transaction; a refusal gives up only its own episode.
 
-    When it fails, nothing was drawn, or what was drawn is in the ledger: the same draws are due again.
+    If it fails, nothing was drawn, or the draws are in the ledger; the same draws are then due again.
     """
     due = [(each, *draw) for each in streams for draw in each.due()]
-    if not due:  # of most rows that are pushed one by one
+    if not due:  # as for most rows that are pushed one by one
         return []
     with one_thread():
         answers = release([request for *_, request in due], entropy=entropy)
@@ -41,8 +41,8 @@ def release_due(
 class LiveStream:
     """Released rows for pushed rows, one for one and in order; made by `Protector.stream`. Not for several threads.
 
-    A row comes back when its window is full. When anything fails, whatever waits is dropped, nothing of it ever
-    leaves, and the next row begins a new recording.
+    A row comes back when its window is full. If anything fails, waiting rows are dropped and never released, and the
+    next row begins a new recording.
 
     Examples:
         >>> from deeprotect import Protector
@@ -66,7 +66,7 @@ class LiveStream:
     ) -> None:
         self._bundle = bundle
         self._observing = Observing.of(bundle, listen_to, listen)
-        # No other stream has the same draws, whatever it is called: keys begin anew, as for standard input.
+        # Keys start anew, as for standard input, so no two streams share draws.
         self._ledger, self._entropy = ledger.of_table(STANDARD, ()), require_system(entropy)
         self._part = 0  # recordings so far
         self._pushed = self._returned = self._dropped = 0
@@ -76,21 +76,21 @@ class LiveStream:
 
     @property
     def cost(self) -> Spending:
-        """What all draws so far have cost."""
+        """The cost of all draws so far."""
         return self._ledger.spending
 
     @property
     def waiting(self) -> int:
-        """Rows that were pushed and have not come back yet."""
+        """Rows that were pushed and have not been returned yet."""
         return self._pushed - self._returned - self._dropped
 
     @property
     def dropped(self) -> int:
-        """Rows that will never come back, because something failed before they could."""
+        """Rows that were dropped after a failure, and will not be returned."""
         return self._dropped
 
     def push(self, samples: Any) -> Floats:
-        """Rows (row, channel) in units, or one row (channel,); gives rows that are released now, often none."""
+        """Push rows (row, channel) in units, or one row (channel,); returns rows released now, often none."""
         self._refuse_ended()
         with self._closed_on_failure():
             rows = self._read(samples)
@@ -99,7 +99,7 @@ class LiveStream:
             return self._count(self._through(self._cutter.push(rows)))
 
     def finish(self) -> Floats:
-        """The rows that still wait, the last window filled up; the next push begins a new recording."""
+        """Release the waiting rows, with the last window padded; the next push begins a new recording."""
         self._refuse_ended()
         with self._closed_on_failure():
             last = self._through(self._cutter.finish())
@@ -112,7 +112,7 @@ class LiveStream:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What still waits is dropped; `finish` would have given it back."""
+        """Drop the waiting rows; call `finish` first to get them."""
         self._dropped += self.waiting
         self._ended = True
         self._begin()
@@ -136,7 +136,7 @@ class LiveStream:
         return self._released()
 
     def _released(self) -> Floats:
-        """Rows of the windows that may leave now, padding cut off."""
+        """Rows of the windows that leave now, without padding."""
         for *_, answer in release_due([self._episodes], entropy=self._entropy):
             one([answer])
         leaving = [each.window[: each.ticket] for each in self._episodes.leaving(self._entropy)]
@@ -146,7 +146,7 @@ class LiveStream:
         names = self._bundle.schema.names
         try:
             rows = np.asarray(samples, dtype=np.float64)
-        except (TypeError, ValueError):  # its message would quote a sample
+        except (TypeError, ValueError):  # numpy's message would quote a sample
             raise TableError("the stream: samples must be numbers; push one row (channel,) or rows") from None
         rows = rows[None] if rows.ndim == 1 else rows
         if rows.ndim != 2 or rows.shape[1] != len(names):
@@ -176,7 +176,7 @@ class LiveStream:
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Whatever happens inside: nothing that waits leaves, and whoever pushes is told."""
+        """If anything fails inside, drop the waiting rows and tell the caller."""
         try:
             yield
         except BaseException as failure:
@@ -186,6 +186,6 @@ class LiveStream:
             line = f"{lost} rows were dropped; the stream goes on with the next one"
             if isinstance(failure, DeeprotectError | Warning):
                 failure.add_note(line)
-            elif isinstance(failure, Exception):  # its own words may quote a sample
+            elif isinstance(failure, Exception):  # its message may quote a sample
                 raise StreamError(f"{type(failure).__name__} in the stream; {line}") from None
             raise

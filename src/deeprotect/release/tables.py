@@ -1,4 +1,4 @@
-"""Releasing a table: rows through the engine in constant memory, row for row, as somebody takes them."""
+"""Releases a table through the engine in constant memory, row for row, as the rows are taken."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -29,24 +29,24 @@ _SHOWN = 6  # columns that a line names
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """What was released, what it cost, and what was left out."""
+    """What was released, its cost, and what was left out."""
 
     rows: int
     cost: Spending
     dropped: tuple[str, ...]
-    unchanged: tuple[str, ...] = ()  # columns that left as they are: time, and names of recordings if asked for
+    unchanged: tuple[str, ...] = ()  # columns that were released unchanged: time, and names of recordings if asked for
     clipped: tuple[str, ...] = ()  # columns that lay largely outside their public range, as if in another unit
-    renumbered: bool = False  # recordings left as 1, 2, … and not under their names
+    renumbered: bool = False  # recordings were released as 1, 2, …, without their names
     recordings: int = 1
     short: int = 0  # recordings shorter than a window, each of which costs a whole draw
     files: int = 1
-    kept: int = 0  # files of a data set that an earlier run had finished: not released, nor paid for, again
+    kept: int = 0  # files that an earlier run had finished; they are neither released nor charged again
     draws: DrawCounts = field(default_factory=DrawCounts)
-    people: tuple[str, ...] = ()  # who were charged, each on their own account in the ledger
+    people: tuple[str, ...] = ()  # people who were charged, each to their own account in the ledger
 
     @property
     def warning(self) -> str | None:
-        """One line for the operator, without a figure; None where there is nothing to say."""
+        """A line for the operator, without figures; None if there is no warning."""
         if not self.clipped:
             return None
         more = f" and {len(self.clipped) - _SHOWN} more" if len(self.clipped) > _SHOWN else ""
@@ -60,7 +60,7 @@ class ReleaseSummary:
 
 
 def output_schema(source: pa.Schema, columns: Columns) -> pa.Schema:
-    """The fields that may leave, in order, made anew; metadata stays behind, for it may name what was dropped."""
+    """The fields of the output, in order, without metadata, which could name what was dropped."""
     return pa.schema([fresh_field(source.field(name), columns.where) for name in columns.kept])
 
 
@@ -142,7 +142,7 @@ class ReleasedTables(Iterator[pa.Table]):
         return pa.concat_tables([self.schema.empty_table(), *self]).combine_chunks()
 
     def plan(self) -> ReleaseSummary:
-        """What a release of all that is left would cost: all of it is read and checked, and nothing is drawn."""
+        """What releasing the remaining rows would cost: they are read and checked, and nothing is drawn."""
         for windows, _ in self._read:
             self._accounts.name(windows.frame)
             self._count(windows.frame)
@@ -230,7 +230,7 @@ class _Accounts:
 
 @contextmanager
 def _charges_said(accounts: _Accounts) -> Iterator[None]:
-    """A release that fails half-way says what it has cost: charges are never taken back."""
+    """Adds the cost so far to an error: charges are never refunded."""
     try:
         yield
     except DeeprotectError as failure:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from deeprotect.signals.schema import Floats
 
 Members = NDArray[np.bool_]
-"""(bundle, person): who took part in the training of which."""
+"""(bundle, person): whether the person took part in the bundle's training."""
 TOGETHER = "all scores"
 REFERENCE = ", against other bundles"
 

@@ -18,7 +18,7 @@ ENDS = 0.01, 0.99
 
 @dataclass(frozen=True)
 class Candidate:
-    """Windows of somebody who may have taken part, flat (window, value), and their useful classes.
+    """Windows of a person who may have taken part, flat (window, value), and their useful classes.
 
     usual: the mean window of all candidates, which stands for people in general.
     """

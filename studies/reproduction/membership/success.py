@@ -10,7 +10,7 @@ from deeprotect.signals.schema import Floats
 from studies.reproduction.membership.guessing import Members
 
 FALSE_POSITIVES = 0.05
-"""With 150 people out of training, seven of them: lower rates than this cannot be told."""
+"""Seven of 150 people outside training; lower rates cannot be measured."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def auc(statistic: Floats, members: Members) -> float:
 
 
 def balanced(guessed: Members, members: Members) -> float:
-    """The mean of the shares of members and of others that are guessed rightly."""
+    """Mean of the accuracies on members and on others."""
     return float(_balanced(guessed, members, np.ones((1, members.size)))[0])
 
 

@@ -47,7 +47,7 @@ def test_the_row_is_the_bundles_own(shipped: Bundle, other: pa.Table, tmp_path: 
     assert set(row.sensitive["person"].attackers) == {"ridge", "extra_trees"}
     assert all(check.holds for check in results.form)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "a bundle as it is shipped" in page
+    assert "the shipped bundle releases windows" in page
     assert shipped.manifest.training.fingerprint[:16] in page
     assert "would not be noticed" in page
     assert json.loads((tmp_path / "out" / "results.json").read_text())["run"]["quick"] is True

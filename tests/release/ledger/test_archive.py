@@ -164,7 +164,7 @@ def test_the_last_days_are_always_kept_and_a_file_is_never_written_over(open_led
     for wrong in (forget_draws, lambda *a, **k: archive_charges(*a, tmp_path / "new.csv", **k)):
         with pytest.raises(InputError, match="keep 2 days or more"):
             wrong(database, older_than=timedelta(hours=47), clock=clock)
-    with pytest.raises(InputError, match="they need a new file"):
+    with pytest.raises(InputError, match="need a new file"):
         archive_charges(database, taken, older_than=MONTH, clock=clock)
     assert (taken.read_text(), rows(address, charges)) == ("mine", 1)
 

@@ -161,5 +161,5 @@ def test_a_forged_bundle_releases_nothing_about_somebody_who_has_limits(forged, 
 def test_a_ledger_that_is_open_was_allowed_where_it_was_opened(forged, address):
     ledger = forged.ledger(address, stream="watch", allow_without_ldp=True)
     assert forged.protect(protectors.table(), ledger=ledger).draws.charged == 4
-    with pytest.raises(InputError, match="where it is opened"):
+    with pytest.raises(InputError, match="when you open it"):
         forged.protect(protectors.table(), ledger=ledger, allow_without_ldp=True)

@@ -4,8 +4,11 @@ import torch
 
 from deeprotect.training.codebook.coder import (
     BINS,
+    FILTERS,
     GRID,
+    LONGEST,
     MOST_BINS,
+    STATISTICS,
     AmplitudeSpectrum,
     Coder,
     PiecewiseLinearEncoding,
@@ -22,6 +25,23 @@ def test_a_coder_takes_windows_of_any_length(samples):
     windows = torch.rand(40, samples * CHANNELS)
     scores = Coder(windows, CHANNELS, classes=3)(windows[:4])
     assert scores.shape == (4, 3)
+
+
+@pytest.mark.parametrize(("samples", "layers"), [(6, 2), (LONGEST, 2), (50, 2), (128, 3), (200, 4)])
+def test_a_window_is_halved_as_often_as_it_takes(samples, layers):
+    coder = Coder(torch.rand(40, samples * CHANNELS), CHANNELS, classes=3)
+    assert len(coder.convolutions) == layers
+    found = coder._convolved(torch.rand(4, samples, CHANNELS))
+    length, rest = divmod(found.shape[1] - STATISTICS * FILTERS * (samples > LONGEST), FILTERS)
+    assert rest == 0
+    assert length <= LONGEST
+
+
+def test_statistics_have_a_slope_where_nothing_moves():
+    still = torch.zeros(2, 5, 3, requires_grad=True)
+    SummaryStatistics()(still).sum().backward()
+    assert still.grad is not None
+    assert still.grad.isfinite().all()
 
 
 def test_a_level_fills_one_bin_after_the_other():

@@ -129,7 +129,7 @@ def test_init_writes_costs_where_classes_are_unbalanced_and_says_so(falls, rare,
     made = deeprotect.init(table, useful=label, rate_hz=10, window=WINDOW, out=tmp_path / "policy.toml")
     costs = made.policy.training.cost_matrix
     assert (
-        bool(costs) == rare == any("[training.cost_matrix] makes all classes count the same" in n for n in made.notes)
+        bool(costs) == rare == any("[training.cost_matrix] gives all classes the same weight" in n for n in made.notes)
     )
     if rare:
         assert costs == {"fall": {"no": {"yes": pytest.approx(36 / (1800 - 36), abs=2e-3)}}}

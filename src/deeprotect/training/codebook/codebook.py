@@ -1,5 +1,6 @@
 """The code book: maps windows to K public codes and codes to synthetic windows, and prices misclassifications."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -306,9 +307,30 @@ def read_targets(windows: LabelledWindows, policy: Policy) -> tuple[Targets, Joi
         if len(windows.classes(name)) < 2:
             raise TableError(f"the training windows show fewer than two classes of '{name}'; record more of it")
     targets = Targets.read(windows.targets(policy.inferences.useful), len(windows))
+    for place, name in enumerate(policy.inferences.useful):
+        if name not in policy.inferences.numeric:
+            _refuse_numbers(name, targets, place)
     values = [windows.values(*each) for each in zip(policy.inferences.useful, targets.classes, strict=True)]
     targets = replace(targets, values=tuple(values))
     return targets, Joint.of(targets)
+
+
+def _refuse_numbers(name: str, targets: Targets, place: int) -> None:
+    """A column of many different numbers is a measurement, and its values are not for a message."""
+    classes, codes = targets.classes[place], targets.codes[:, place]
+    frequent = (np.bincount(codes[codes != MISSING]) >= FEWEST_WINDOWS).sum()
+    if (len(classes) > MOST_CODES or frequent < 2) and all(_is_finite(each) for each in classes):
+        raise TableError(
+            f"column '{name}' shows {len(classes)} different numbers; if it is a number and not a class, give its "
+            f"unit, range and levels under [inferences.numeric.{name}] in the policy"
+        )
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def coded_classes(windows: LabelledWindows, policy: Policy) -> dict[str, list[str]]:
