@@ -97,7 +97,10 @@ async function attack(device: Device, kind: Kind, isProtected = true): Promise<O
     await page.go(main.origin + (kind === "ordinary" ? "/main" : "/worked/main"));
     await page.send("Page.bringToFront");
     // Until all tricks with frames of their own have run, however slow the machine.
-    for (const end = Date.now() + 60_000; Date.now() < end && !(await page.evaluate("labs > 0 && tried >= labs"));)
+    for (
+      const end = Date.now() + 60_000;
+      Date.now() < end && !(await page.evaluate("window.labs > 0 && tried >= labs"));
+    )
       await feedCanary(device, 500);
     await page.send("Page.bringToFront"); // its pop-ups are before it
     await feedCanary(device, 4000);
@@ -186,6 +189,7 @@ const remains = (kind: Kind, name: string): boolean =>
   OPENED.includes(name) || (kind === "service worker" && (FRAMES.includes(name) || name.startsWith("frame ")));
 const KINDS: Kind[] = ["ordinary", "service worker"];
 const NO_BLOCKER = ["--disable-popup-blocking"];
+const LONGEST_MS = 1_200_000; // on a busy machine, where each of sixty pop-ups is slow to come to the front
 const rows: string[] = [];
 
 async function tried(name: "bare" | "partial" | "sealed", kind: Kind, blocker: boolean): Promise<Observed> {
@@ -193,12 +197,12 @@ async function tried(name: "bare" | "partial" | "sealed", kind: Kind, blocker: b
   const device =
     name === "bare" ? await Device.bare(flags) : await Device.start(name === "sealed" ? SEALED : {}, undefined, flags);
   const observed = await attack(device, kind, name !== "bare");
-  const [numbers, found] = [Object.values(observed.seen).flat().length, leaking(observed)];
+  const found = leaking(observed);
   console.log(
     `${name}, ${kind}, blocker ${blocker}: ${observed.tricks.length} tricks, ${found.length} leak: ${found.join("; ")}`,
   );
   const browser = name === "bare" ? "without the extension" : name;
-  const cells = [browser, kind, blocker ? "on" : "off", observed.tricks.length, numbers, found.length];
+  const cells = [browser, kind, blocker ? "on" : "off", observed.tricks.length, found.length];
   rows.push(`| ${cells.join(" | ")} |`);
   return observed;
 }
@@ -217,15 +221,19 @@ const WHERE: [Kind, boolean][] = EVERY
 for (const [kind, blocker] of WHERE) {
   const page = kind === "ordinary" ? "an ordinary page" : "a page of its service worker";
   const where = `${page}, pop-up blocker ${blocker ? "on" : "off"}`;
-  test(`sealed: a hostile page with many tricks sees no raw value: ${where}`, { skip, timeout: 500_000 }, async () => {
-    const observed = await tried("sealed", kind, blocker);
-    assert.ok(observed.tricks.length >= 150);
-    assert.ok(Object.values(observed.seen).flat().length > 1000, "the page saw released values");
-    assert.deepEqual(leaks(observed), []);
-  });
+  test(
+    `sealed: a hostile page with many tricks sees no raw value: ${where}`,
+    { skip, timeout: LONGEST_MS },
+    async () => {
+      const observed = await tried("sealed", kind, blocker);
+      assert.ok(observed.tricks.length >= 150);
+      assert.ok(Object.values(observed.seen).flat().length > 1000, "the page saw released values");
+      assert.deepEqual(leaks(observed), []);
+    },
+  );
   test(
     `partial: what gets past the header and the script is what we say: ${where}`,
-    { skip, timeout: 500_000 },
+    { skip, timeout: LONGEST_MS },
     async () => {
       const observed = await tried("partial", kind, blocker);
       assert.deepEqual(
@@ -234,14 +242,14 @@ for (const [kind, blocker] of WHERE) {
       );
     },
   );
-  test(`without the extension the same page finds the canary: ${where}`, { skip, timeout: 500_000 }, async () => {
+  test(`without the extension the same page finds the canary: ${where}`, { skip, timeout: LONGEST_MS }, async () => {
     assert.ok(leaking(await tried("bare", kind, blocker)).length > 20);
   });
 }
 test("the table is written", { skip }, () => {
   table("hostile", [
-    "| browser | page | pop-up blocker | tricks | numbers seen | tricks that found the canary |",
-    "|---|---|---|---|---|---|",
+    "| browser | page | pop-up blocker | tricks | tricks that found the canary |",
+    "|---|---|---|---|---|",
     ...rows,
   ]);
 });

@@ -61,8 +61,8 @@ test("the example of the package's documentation runs, and gets released data", 
 });
 
 test("events without rotation are released, events that lack an axis of the policy are not", async () => {
-  let heard = 0;
-  const handler = await face.addListener("accel", () => (heard += 1));
+  let count = 0;
+  const handler = await face.addListener("accel", () => (count += 1));
   const play = async (acceleration: object | null) => {
     for (let at = 0; at < 3000; at += 10) {
       RawMotion.play("accel", { acceleration: null, accelerationIncludingGravity: acceleration, rotationRate: null });
@@ -71,9 +71,9 @@ test("events without rotation are released, events that lack an axis of the poli
     }
   };
   await play({ x: 1, y: null, z: 3 });
-  assert.deepEqual([heard, protection.status.state], [0, "sensor-missing"]);
+  assert.deepEqual([count, protection.status.state], [0, "sensor-missing"]);
   await play({ x: 1, y: 2, z: 3 });
-  assert.ok(heard > 80);
+  assert.ok(count > 80);
   assert.equal(protection.status.state, "live");
   await handler.remove();
 });
@@ -85,8 +85,8 @@ test("orientation is that of released gravity, and all listeners can be removed 
   await run(2000);
   assert.ok(events.length > 40 && events.every(({ beta, gamma }) => Math.abs(beta) <= 180 && Math.abs(gamma) <= 90));
   await face.removeAllListeners();
-  const heard = events.length;
+  const count = events.length;
   await run(1000);
-  assert.equal(events.length, heard);
+  assert.equal(events.length, count);
   assert.equal(RawMotion.count("accel"), 0);
 });

@@ -15,12 +15,12 @@ const moving = (at: number): Raw => ({ accelerationIncludingGravity: [Math.sin(a
 
 /** A phone and an app that listens on it. */
 function started(protector = exportedOf("channel ldp"), options: Options = {}, phone = new Phone()) {
-  const heard: Reading[] = [];
-  const told: Status[] = [];
+  const readings: Reading[] = [];
+  const statuses: Status[] = [];
   const motion = new Motion(protector, phone.host, phone, options, phone);
-  motion.onstatus = (status) => void told.push(status);
-  const stop = motion.listen((reading) => void heard.push(reading), 20);
-  return { phone, motion, stop, heard, told, states: () => told.map(({ state }) => state) };
+  motion.onstatus = (status) => void statuses.push(status);
+  const stop = motion.listen((reading) => void readings.push(reading), 20);
+  return { phone, motion, stop, readings, statuses, states: () => statuses.map(({ state }) => state) };
 }
 
 /** The third channel is read from the gyroscope. */
@@ -33,24 +33,24 @@ function withGyroscope() {
 const drawsOf = (phone: Phone) => spending(phone.charges ?? NO_CHARGES, phone.clock).draws;
 
 test("a stream starts, says when its first window comes, is live, and stops", async () => {
-  const { phone, motion, stop, heard, told, states } = started();
+  const { phone, motion, stop, readings, statuses, states } = started();
   assert.equal(motion.status.state, "starting");
   const first = motion.status.secondsToFirstWindow! * 1000;
   await phone.run(first, moving);
-  assert.equal(heard.length, 0, "not before it said");
+  assert.equal(readings.length, 0, "not before it said");
   await phone.run(40, moving);
-  assert.ok(heard.length > 0, "and then at once");
+  assert.ok(readings.length > 0, "and then at once");
   await phone.run(1000, moving);
   stop();
   await phone.run(20, moving);
   assert.deepEqual(states(), ["starting", "live", "stopped"]);
-  assert.deepEqual(told.at(-1), { state: "stopped", secondsToFirstWindow: null, missing: [], reason: null });
+  assert.deepEqual(statuses.at(-1), { state: "stopped", secondsToFirstWindow: null, missing: [], reason: null });
 });
 
 test("a phone without a gyroscope shows nothing where the policy reads one, and says what is missing", async () => {
-  const { phone, motion, heard, states } = started(withGyroscope());
+  const { phone, motion, readings, states } = started(withGyroscope());
   await phone.run(4000, moving);
-  assert.equal(heard.length, 0, "no motion is made up");
+  assert.equal(readings.length, 0, "no motion is made up");
   assert.equal(drawsOf(phone), 0);
   assert.deepEqual(states(), ["starting", "sensor-missing"]);
   assert.deepEqual(motion.status.missing, ["rotationRate"]);
@@ -60,9 +60,9 @@ test("a policy decides what a phone without a sensor shows; an app may ask for l
   const shows = async (policy: WhenMissing | undefined, options: Options) => {
     const exported = withGyroscope();
     const whenMissing = policy && { whenMissing: policy };
-    const { phone, heard } = started({ ...exported, policy: { ...exported.policy, ...whenMissing } }, options);
+    const { phone, readings } = started({ ...exported, policy: { ...exported.policy, ...whenMissing } }, options);
     await phone.run(4000, moving);
-    return heard.length ? "placeholder" : "nothing";
+    return readings.length ? "placeholder" : "nothing";
   };
   for (const app of [undefined, "nothing", "placeholder"] as const) {
     const options = app ? { whenMissing: app } : {};
@@ -73,9 +73,9 @@ test("a policy decides what a phone without a sensor shows; an app may ask for l
 });
 
 test("an app may choose public windows instead, which cost nothing and which the status names", async () => {
-  const { phone, motion, heard } = started(withGyroscope(), { whenMissing: "placeholder" });
+  const { phone, motion, readings } = started(withGyroscope(), { whenMissing: "placeholder" });
   await phone.run(4000, moving);
-  assert.ok(heard.length > 100);
+  assert.ok(readings.length > 100);
   assert.equal(drawsOf(phone), 0);
   assert.deepEqual([motion.status.state, motion.status.missing], ["sensor-missing", ["rotationRate"]]);
 });
@@ -104,43 +104,43 @@ test("a store that fails is said with its reason, and the stream goes on once it
   let full = true;
   const save = (charges: Charges) => (full ? Promise.reject(new Error("disk full")) : store.save(charges));
   Object.assign(phone.host, { store: { ...store, save } });
-  const { motion, heard, states } = started(exportedOf("channel ldp"), {}, phone);
+  const { motion, readings, states } = started(exportedOf("channel ldp"), {}, phone);
   await phone.run(2000, moving);
   assert.equal(motion.status.state, "store-failed");
   assert.match(motion.status.reason!, /disk full/);
-  assert.equal(heard.length, 0);
+  assert.equal(readings.length, 0);
   full = false;
   await phone.run(1000, moving);
   assert.deepEqual(states(), ["starting", "store-failed", "live"]);
-  assert.ok(heard.length > 20);
+  assert.ok(readings.length > 20);
 });
 
 test("a clock set back by ten seconds starts the stream anew at once, and every draw is charged", async () => {
-  const { phone, motion, heard, states } = started();
+  const { phone, motion, readings, states } = started();
   await phone.run(4000, moving);
   const before = drawsOf(phone);
   phone.clock -= 10_000;
   await phone.run(400, moving);
   assert.equal(motion.status.state, "clock-moved");
-  const silent = heard.length;
+  const silent = readings.length;
   await phone.run(4000, moving);
   assert.deepEqual(states(), ["starting", "live", "clock-moved", "live"]);
-  assert.ok(heard.length - silent > 150, `${heard.length - silent} readings in 4 s`);
+  assert.ok(readings.length - silent > 150, `${readings.length - silent} readings in 4 s`);
   const draws = drawsOf(phone) - before;
   assert.ok(draws >= 18 && draws <= 21, `${draws} draws for 20 slots`);
 });
 
 test("however a clock jumps, what is shown as live was charged, and readings come back", async () => {
   for (const jump of [-3_600_000, -10_000, -1000, -250, -150, -30, 30, 150, 250, 1000, 3_600_000]) {
-    const { phone, motion, heard } = started();
+    const { phone, motion, readings } = started();
     await phone.run(2070, moving);
     phone.clock += jump;
     await phone.run(1000, moving);
-    const count = heard.length;
+    const count = readings.length;
     await phone.run(1000, moving);
     assert.equal(motion.status.state, "live", `${jump}`);
-    assert.ok(heard.length - count > 40, `${jump}: ${heard.length - count} readings in a second`);
-    const windows = new Set(heard.map(({ accelerationIncludingGravity }) => String(accelerationIncludingGravity)));
+    assert.ok(readings.length - count > 40, `${jump}: ${readings.length - count} readings in a second`);
+    const windows = new Set(readings.map(({ accelerationIncludingGravity }) => String(accelerationIncludingGravity)));
     assert.ok(drawsOf(phone) > 15 && drawsOf(phone) <= 21, `${jump}: ${drawsOf(phone)} draws in 4 s`);
     assert.ok(windows.size > 4);
   }

@@ -94,7 +94,7 @@ for (const kind of ["channel ldp", "channel held", "laplace", "laplace held"]) {
 }
 
 for (const kind of ["channel ldp", "channel held", "laplace held"]) {
-  test(`${kind}: a stream that is heard from any slot on begins to leave in the slot that it says`, async () => {
+  test(`${kind}: a stream that is read from any slot shows its first window in the slot that it states`, async () => {
     const bundle = load(kind);
     const window = new Float64Array(bundle.policy.schema.dim).fill(1);
     for (let first = 0; first < 2 * bundle.policy.hold.windows; first += 1) {
@@ -102,7 +102,7 @@ for (const kind of ["channel ldp", "channel held", "laplace held"]) {
       const pipe = new Pipe(bundle, new Ledger(store), bundle.policy.hold, "placeholder");
       let slot = first;
       while (!store.charges) await pipe.push(slot++, window, 0);
-      assert.equal(pipe.begins(first), slot, `heard from ${first}`);
+      assert.equal(pipe.begins(first), slot, `read from ${first}`);
     }
   });
 }

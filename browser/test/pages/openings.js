@@ -219,7 +219,7 @@ const CLICKED = {
   "pop-up at a click": (name) => spyOnPopup(open("/204"), name),
 };
 window.click = (name) => trick(name, CLICKED[name]);
-const labs = Object.keys(LAB).length;
+window.labs = Object.keys(LAB).length;
 window.tried = 0;
 addEventListener("message", (event) => event.data === "tried" && window.tried++);
 for (const name of Object.keys(LAB))

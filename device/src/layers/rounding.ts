@@ -1,9 +1,9 @@
-// Layers that round: values one by one onto whole numbers between stated bounds, or through a table of them.
+// Layers that round: each value to an integer between stated bounds, or through a table.
 import { rint } from "../rounding";
 import type { TensorReader } from "../tensors";
 import type { Fields, Prepared, Row, Shape } from "./layer";
 
-/** The nearest whole number between bounds, of two the even one; what is no number counts as 0. */
+/** The nearest integer between bounds, ties to even; NaN counts as 0. */
 export function clipped(value: number, low: number, high: number): number {
   if (value !== value) value = 0;
   return rint(value < low ? low : value > high ? high : value);
@@ -26,7 +26,7 @@ export function quantise({ low, high, ...fields }: Fields, tensors: TensorReader
   return { run, shape: [slopes.length] };
 }
 
-/** To the nearest whole number, clipped; with a lower bound of 0 it is a rectifier, too. */
+/** Rounds to the nearest integer and clips; with a lower bound of 0 it is also a rectifier. */
 export function round({ low, high }: Fields, _: TensorReader, shape: Shape): Prepared {
   const run = (row: Row): Row => {
     const result = new Float64Array(row.length);

@@ -113,7 +113,7 @@ export class Slots {
 
   stop(): void {
     this.first = Infinity;
-    this.say("stopped");
+    this.setState("stopped");
   }
 
   /** Takes a raw reading of some streams; false where it lacks a channel that the policy reads. */
@@ -140,7 +140,7 @@ export class Slots {
     if (slot < this.first) return null;
     const missing = [...this.covered].filter((stream) => !this.lastRead.has(stream));
     if (missing.length && this.choices.whenMissing !== "placeholder") {
-      if (now - this.started > SILENT_MS) this.say("sensor-missing", { missing });
+      if (now - this.started > SILENT_MS) this.setState("sensor-missing", { missing });
       return null;
     }
     try {
@@ -149,7 +149,7 @@ export class Slots {
       return released.window && this.readings(released.window, this.startOf(slot + 1));
     } catch (error) {
       const state = error instanceof StoreError ? "store-failed" : "failed";
-      if (this.first <= slot) this.say(state, { reason: String(error) });
+      if (this.first <= slot) this.setState(state, { reason: String(error) });
       return null;
     }
   }
@@ -159,18 +159,18 @@ export class Slots {
     this.first = this.at(now) + 1;
     this.complete.clear();
     this.lastRead.clear();
-    this.say(state, { secondsToFirstWindow: (this.startOf(this.begins(now)) - now) / 1000 });
+    this.setState(state, { secondsToFirstWindow: (this.startOf(this.begins(now)) - now) / 1000 });
   }
 
   private report({ kind }: Released, slot: number, now: number): void {
     const silent = Math.max(SILENT_MS, this.slotMs);
     const missing = [...this.covered].filter((stream) => now - (this.lastRead.get(stream) ?? this.started) > silent);
-    if (kind === "budget-spent") this.say("budget-spent", { missing });
-    else if (missing.length) this.say("sensor-missing", { missing });
-    else if (kind === "live" || slot + 1 >= this.begins(this.started)) this.say(kind);
+    if (kind === "budget-spent") this.setState("budget-spent", { missing });
+    else if (missing.length) this.setState("sensor-missing", { missing });
+    else if (kind === "live" || slot + 1 >= this.begins(this.started)) this.setState(kind);
   }
 
-  private say(state: State, more: Partial<Status> = {}): void {
+  private setState(state: State, more: Partial<Status> = {}): void {
     const status = { ...STOPPED, ...more, state };
     if (JSON.stringify(status) === JSON.stringify(this.current)) return;
     this.current = status;

@@ -1,4 +1,4 @@
-// Runs the sensors while anyone is subscribed, and hands on each released window at the start of its slot.
+// Runs the sensors while anyone is subscribed, and passes on each released window at the start of its slot.
 import type { Stream } from "./channels";
 import type { Shown } from "./playback";
 import type { Reading } from "./reading";
@@ -59,7 +59,7 @@ export class Source {
       timer = this.timers.setTimeout(() => {
         const now = this.now();
         wait(slots.at(now));
-        if (slots.at(now) !== slot) void this.hand(slot, now); // else the timer came early
+        if (slots.at(now) !== slot) void this.deliver(slot, now); // else the timer came early
       }, end - this.now());
     };
     wait(slots.at(this.now()));
@@ -71,7 +71,7 @@ export class Source {
   }
 
   /** At the end of every slot, whatever was read in it: when windows leave says nothing about the readings. */
-  private async hand(slot: number, now: number): Promise<void> {
+  private async deliver(slot: number, now: number): Promise<void> {
     const { slotMs } = this.slots;
     if (this.slots.at(now) < slot) this.subscribed.forEach((each) => (each.begins = this.slots.begins(now)));
     const readings = await this.slots.release(slot, now);
