@@ -8,7 +8,8 @@ from tests.device.small_bundles import small_bundle
 from typer.testing import CliRunner
 
 from deeprotect.cli.app import app
-from deeprotect.errors import InputError
+from deeprotect.cli.wording import wording
+from deeprotect.errors import DeeprotectError, InputError
 from deeprotect.exporting.protector_file import ProtectorFile
 from deeprotect.exporting.targets import export_browser
 
@@ -59,7 +60,7 @@ def test_the_verb_replaces_an_earlier_export_when_asked_to_and_nothing_else(bund
 
     def said(name, *more):
         done = CliRunner().invoke(app, ["export", str(tmp_path / "bundle"), "--out", str(tmp_path / name), *more])
-        return done.exit_code, str(done.exception or "")
+        return done.exit_code, wording(done.exception) if isinstance(done.exception, DeeprotectError) else ""
 
     assert said("out")[0] == 0
     assert "--force" in said("out")[1]
