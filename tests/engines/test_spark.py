@@ -67,7 +67,7 @@ def test_a_table_that_has_grown_draws_for_its_new_recordings_alone(spark, engine
 
 def test_what_would_be_drawn_twice_without_a_ledger_is_refused(spark, engine, bundle, folder, tmp_path):
     table = spark.read.parquet(folder)
-    with pytest.raises(InputError, match="drawn, again"):
+    with pytest.raises(InputError, match="drawn again"):
         engine.protect(table, bundle)
     for value in ("true", "TRUE"):
         spark.sparkContext._jsc.sc().conf().set("spark.speculation", value)

@@ -82,7 +82,7 @@ def test_seconds_of_a_stopwatch_are_no_date(tmp_path):
 
 def test_what_cannot_be_sent_is_refused_in_one_line(tmp_path):
     parquet.write_table(pa.table({"a": [1.0], "b": [2.0]}), tmp_path / "other.parquet")
-    with pytest.raises(TableError, match="--policy"):
+    with pytest.raises(TableError, match="a policy with `policy`"):
         read(tmp_path / "other.parquet")
     for cells in (["0.1"] * 30, [None] * 30):
         parquet.write_table(table(acc_x=cells), tmp_path / "text.parquet")

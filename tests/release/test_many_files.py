@@ -172,7 +172,7 @@ def test_nothing_of_somebody_elses_is_touched(protector, data, tmp_path):
         protector.protect([data], tmp_path / "out")
     assert written(tmp_path / "out") == ["years of work.txt"]
     (tmp_path / "years of work").touch()
-    with pytest.raises(InputError, match="not a folder"):
+    with pytest.raises(InputError, match="is not a directory"):
         protector.protect([data], tmp_path / "years of work")
 
 

@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_nothing_behind(truthful, path, tmp_path, monkeypatch
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pa_parquet.ParquetWriter, "write", full)
+    monkeypatch.setattr(pa_parquet.ParquetWriter, "write_table", full)
     with pytest.raises(OSError, match="No space"):
         truthful.protect(path, tmp_path / "out.parquet", workers=2)
     assert list(tmp_path.iterdir()) == []

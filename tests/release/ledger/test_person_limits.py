@@ -44,7 +44,7 @@ def ann(open_ledger):
 @pytest.mark.parametrize("stated", [{}, {"in_all": 1000.0}, {"per_day": 50.0}])
 def test_a_limit_that_is_spent_binds_every_other_bundle(ann, stated):
     charge(ann("one", in_all=100.0), draws(0, 20), count=20)
-    with pytest.raises(BudgetError, match=r"'ann' has spent ε = 100 of in_all = 100; 1 draws .* operator loosen it"):
+    with pytest.raises(BudgetError, match=r"'ann' has spent ε = 100 of in_all = 100; 1 draw .* operator loosen it"):
         charge(ann("other", **stated), draws(0, 1), count=1)
 
 

@@ -190,7 +190,7 @@ def test_sums_are_exact_where_binary_fractions_are_not(open_ledger):
     for number in range(10):
         assert charge(ledger, [Run("", number, 1)], count=1).all()
     with pytest.raises(
-        BudgetError, match=r"spent ε = 1 of in_all = 1; 1 draws would cost ε = 0.1; ε = 0 remains; it never frees"
+        BudgetError, match=r"spent ε = 1 of in_all = 1; 1 draw would cost ε = 0.1; ε = 0 remains; it never frees"
     ):
         charge(ledger, [Run("", 10, 1)], count=1)
 

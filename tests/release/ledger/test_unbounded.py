@@ -91,7 +91,9 @@ def test_where_nobody_has_limits_it_is_charged_and_a_limit_that_is_set_later_is_
     charge(open_ledger("phone", person="ann", at=unbounded()), ONE, count=1)
     set_limits(Database.existing(address), "ann", {"per_hour": Fraction(50)}, clock=clock)
     sound = open_ledger("watch", person="ann")
-    with pytest.raises(BudgetError, match=r"spent ε = ∞ of per_hour = 50; .* 0 is left; it frees at 2026-11-16 13:00"):
+    with pytest.raises(
+        BudgetError, match=r"spent ε = ∞ of per_hour = 50; .* ε = 0 remains; it frees at 2026-11-16 13:00"
+    ):
         charge(sound, ONE, count=1)
     clock.move(hours=1)
     assert charge(sound, ONE, count=1).all()

@@ -126,13 +126,14 @@ def _refusal(
     frees = {limit: _frees(limit, asked, now, history=history) for limit in short}
     limit = max(frees, key=lambda each: (frees[each] is None, frees[each] or now))
     when, spent, name = frees[limit], short[limit], printable(history.person)
+    wanted = "1 draw" if draws == 1 else f"{draws} draws"
     if when is not None:
         fix = f"it frees at {moment(when)}: wait, release less"
     else:
         fix = "it never frees: release less" if limit.span is None else "that is never left at once: release less"
     return (
-        f"'{name}' has spent ε = {up(spent)} of {limit.name} = {up(limit.epsilon)}; {draws} "
-        f"draws would cost ε = {up(asked)}; ε = {down(max(limit.epsilon - spent, Fraction(0)))} remains; {fix}, or "
+        f"'{name}' has spent ε = {up(spent)} of {limit.name} = {up(limit.epsilon)}; {wanted} "
+        f"would cost ε = {up(asked)}; ε = {down(max(limit.epsilon - spent, Fraction(0)))} remains; {fix}, or "
         f"{history.loosen.format(limit.name)}"
     )
 
