@@ -147,6 +147,7 @@ def test_growth_of_what_is_linear_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)  # it trains one protector in full
 def test_a_whole_evaluation_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "EVALUATE", learning.EVALUATE.replace("jobs=2", "jobs=1, quick=True"))
     monkeypatch.setattr(learning, "PERSON_WINDOWS", 60)
